@@ -1,0 +1,1 @@
+"""Readers of other people's results and conversations."""
