@@ -1,0 +1,1 @@
+"""Worlds and tasks that ship with passhat; read through `importlib.resources`."""

@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlalchemy import MetaData, Table
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
@@ -47,6 +47,9 @@ class Database:
     Everything happens inside one transaction that is never committed, so giving the connection back
     is a rollback: it costs what was written, and the next episode finds the seed world.
     """
+
+    _CLOSED: ClassVar[sqlite3.Connection]
+    """What a closed database holds, so that using it says "closed database"."""
 
     def __init__(self, world: World, connection: sqlite3.Connection) -> None:
         self.world = world
@@ -165,9 +168,12 @@ class Database:
 
     def close(self) -> None:
         """Throw the rows away and give the connection back to the world. Closing twice is fine."""
-        if self.connection is not _CLOSED:
-            connection, self.connection = self.connection, _CLOSED
+        if self.connection is not Database._CLOSED:
+            connection, self.connection = self.connection, Database._CLOSED
             self.world.take_back(connection)
+
+    def __del__(self) -> None:
+        self.close()  # somebody forgot to
 
     def __enter__(self) -> Database:
         return self
@@ -189,8 +195,10 @@ def _per_key(
         yield _key(table, after), None, after
 
 
-_CLOSED = sqlite3.connect(":memory:", check_same_thread=False)
-_CLOSED.close()
+def _closed_connection() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    connection.close()
+    return connection
 
 
 def _key(table: Table, row: dict[str, Any]) -> tuple[Any, ...]:
@@ -259,3 +267,6 @@ def _replay(
         connection.execute(delete, _key(table, before))
     else:
         connection.execute(update, (*values, *_key(table, before)))
+
+
+Database._CLOSED = _closed_connection()

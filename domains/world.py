@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import weakref
 from collections import deque
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -12,7 +13,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from sqlalchemy import Engine, MetaData, create_engine
+from sqlalchemy import Engine, MetaData, Table, create_engine
 from sqlalchemy.pool import StaticPool
 
 from .database import Database, journal_ddl
@@ -40,6 +41,7 @@ class World:
         self.now = now
         self._rows = rows
         self._idle: deque[sqlite3.Connection] = deque()
+        weakref.finalize(self, _close_all, self._idle)
 
     @classmethod
     def shipped(cls, domain: str, tables: MetaData) -> World:
@@ -53,12 +55,11 @@ class World:
         """The seed database as SQLite's own bytes, journal and triggers included."""
         connection = _connect()
         try:
-            engine = _engine_on(connection)
-            self.tables.create_all(engine)
-            with engine.begin() as transaction:
-                for table in self.tables.sorted_tables:
-                    if rows := list(self._rows.get(table.name, ())):
-                        transaction.execute(table.insert(), [dict(row) for row in rows])
+            self.tables.create_all(_engine_on(connection))
+            connection.execute("BEGIN")
+            for table in self.tables.sorted_tables:
+                _insert(connection, table, self._rows.get(table.name, ()))
+            connection.execute("COMMIT")
             for statement in journal_ddl(self.tables):
                 connection.execute(statement)
             connection.execute("VACUUM")
@@ -87,10 +88,15 @@ class World:
             connection.close()
 
     def engine(self) -> Engine:
-        """A SQLAlchemy engine on a copy of the seed, to look around with ordinary tools."""
+        """A SQLAlchemy engine on a copy of the seed, to look around; dispose of it afterwards."""
         connection = _connect()
         connection.deserialize(self.image)
         return _engine_on(connection)
+
+
+def _close_all(connections: deque[sqlite3.Connection]) -> None:
+    while connections:
+        connections.pop().close()
 
 
 def _connect() -> sqlite3.Connection:
@@ -99,6 +105,25 @@ def _connect() -> sqlite3.Connection:
     )
     connection.row_factory = sqlite3.Row
     return connection
+
+
+def _insert(
+    connection: sqlite3.Connection, table: Table, rows: Iterable[Mapping[str, Any]]
+) -> None:
+    """Insert rows as they are; a column that a row does not name is NULL.
+
+    Raises:
+        KeyError: A row names a column that the table does not have.
+    """
+    names = [column.name for column in table.columns]
+    marks = ", ".join("?" * len(names))
+    rows = list(rows)
+    for stranger in {name for row in rows for name in row}.difference(names):
+        raise KeyError(f"table {table.name!r} has no column {stranger!r}; it has {names}")
+    connection.executemany(
+        f'INSERT INTO "{table.name}" VALUES ({marks})',  # noqa: S608
+        ([row.get(name) for name in names] for row in rows),
+    )
 
 
 def _engine_on(connection: sqlite3.Connection) -> Engine:

@@ -2,7 +2,8 @@
 
 Both sides are net changes from the same start, so only touched rows are looked at. Columns marked
 ``info={"compare": False}`` are left out. A table whose primary key has such a column is compared as
-a collection: which line of an order a row stands on says nothing about the order.
+a collection: which line of an order a row stands on says nothing about the order. A column that
+holds a whole document says in ``info={"differences": function}`` how two of its values differ.
 """
 
 from __future__ import annotations
@@ -89,8 +90,16 @@ def _row_differences(
                 yield Difference(table.name, label, None, want, have)
             continue
         for column in columns:
-            if want[column] != have[column]:
-                yield Difference(table.name, label, column, want[column], have[column])
+            if want[column] == have[column]:
+                continue
+            inside = table.columns[column].info.get("differences")
+            parts = (
+                inside(want[column], have[column])
+                if inside
+                else [(column, want[column], have[column])]
+            )
+            for name, wanted_value, value in parts:
+                yield Difference(table.name, label, name, wanted_value, value)
 
 
 def _collection_differences(

@@ -6,8 +6,8 @@ Everything here is built in one pass over the transcript, so that a rule costs w
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections import defaultdict, deque
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -151,11 +151,11 @@ class Case:
     @cached_property
     def calls(self) -> list[Call]:
         """Every tool call of the agent, in order."""
-        results = {
-            event.call_id: event
-            for event in self.transcript
-            if isinstance(event, ToolResultEvent) and event.by == "agent"
-        }
+        # Recorded conversations use an id for several calls, so results are taken in order.
+        results: defaultdict[str, deque[ToolResultEvent]] = defaultdict(deque)
+        for event in self.transcript:
+            if isinstance(event, ToolResultEvent) and event.by == "agent":
+                results[event.call_id].append(event)
         calls: list[Call] = []
         asked: MessageEvent | None = None
         last: Exchange | None = None
@@ -177,7 +177,7 @@ class Case:
                         arguments=event.arguments,
                         move=event.move,
                         beside=event.beside,
-                        result=results.get(event.call_id),
+                        result=results[event.call_id].popleft() if results[event.call_id] else None,
                         last=last,
                         consents=tuple(consents),
                     )
@@ -195,14 +195,20 @@ class Case:
         ]
 
     @cached_property
-    def _once(self) -> dict[Callable[..., Any], Any]:
+    def _once(self) -> dict[tuple[Hashable, ...], Any]:
         return {}
 
-    def once(self, function: Callable[[Case], T]) -> T:
-        """What a function says of this case, asked only once though several rules want to know."""
-        if function not in self._once:
-            self._once[function] = function(self)
-        value: T = self._once[function]
+    def once(self, function: Callable[..., T], *others: Hashable) -> T:
+        """What a function says of this case, asked only once though several rules want to know.
+
+        Args:
+            function: Called with this case and the others.
+            others: What else it needs.
+        """
+        key = (function, *others)
+        if key not in self._once:
+            self._once[key] = function(self, *others)
+        value: T = self._once[key]
         return value
 
     @cached_property

@@ -148,8 +148,17 @@ class Rulebook:
 
 
 def rules_in(module: ModuleType) -> Rulebook:
-    """Every rule of a module, in the order in which they are written."""
-    return Rulebook(tuple(getattr(v, _MARK) for v in vars(module).values() if hasattr(v, _MARK)))
+    """Every rule of a module, in the order in which they are written.
+
+    A rulebook in the module stands for its rules.
+    """
+    return Rulebook(tuple(each for value in vars(module).values() for each in _rules_of(value)))
+
+
+def _rules_of(value: object) -> tuple[Rule, ...]:
+    if isinstance(value, Rulebook):
+        return value.rules
+    return (getattr(value, _MARK),) if hasattr(value, _MARK) else ()
 
 
 def load_rules(domain: str) -> Rulebook:

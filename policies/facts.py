@@ -17,10 +17,11 @@ from itertools import combinations
 from typing import Any, Generic, Literal, TypeVar
 
 from ..language import amounts, ids, numbers
-from ..transcript import MessageEvent, ToolCallEvent, ToolResultEvent
+from ..transcript import JsonDict, MessageEvent, ToolCallEvent, ToolResultEvent
 from .case import Case
 
 Kind = Literal["id", "amount", "date"]
+FindIds = Callable[[str], list[str]]
 
 MOST_TERMS = 8
 """How many amounts listed together are tried in all sums; 3^8 sums are cheap, 3^16 are not."""
@@ -77,16 +78,23 @@ def _days_heard(text: str) -> list[str]:
     return days(text) + days(_MONTH_IN_SMALL.sub(lambda found: found[0].title(), text))
 
 
-def unfounded(case: Case) -> list[Unfounded]:
+def unfounded(case: Case, ids_in: FindIds = ids) -> list[Unfounded]:
     """Every id, amount and date that the agent told, and every id it called with, from nowhere.
 
     Each value is reported once, where it first appears.
+
+    Args:
+        case: Whose transcript is looked through.
+        ids_in: Finds the ids of the domain in a text.
     """
-    known = _Known(case.policy)
+    known = _Known(case.policy, ids_in)
     missing: dict[tuple[Kind, str, bool], Unfounded] = {}
+    asked: dict[str, ToolCallEvent] = {}
     for event in case.transcript:
         if isinstance(event, ToolResultEvent):
             known.read(event.content)
+            if event.error is None and event.call_id in asked:
+                known.ask(asked[event.call_id].arguments)
         elif isinstance(event, MessageEvent) and event.by == "user":
             known.hear(event.content)
         elif isinstance(event, MessageEvent):
@@ -95,7 +103,8 @@ def unfounded(case: Case) -> list[Unfounded]:
                     (kind, value, True), Unfounded(event.index, kind, value, told=True)
                 )
         elif isinstance(event, ToolCallEvent) and event.by == "agent":
-            for value in _ids_in(event.arguments):
+            asked[event.call_id] = event
+            for value in _whole_ids(event.arguments, ids_in):
                 if not known.has_id(value):
                     missing.setdefault(
                         ("id", value, False), Unfounded(event.index, "id", value, told=False)
@@ -103,12 +112,18 @@ def unfounded(case: Case) -> list[Unfounded]:
     return list(missing.values())
 
 
-def _ids_in(arguments: dict[str, Any]) -> Iterator[str]:
+def _whole_ids(arguments: JsonDict, ids_in: FindIds) -> Iterator[str]:
     """The arguments that are ids as a whole; ids inside longer texts are not looked for."""
-    for argument in arguments.values():
-        for value in argument if isinstance(argument, list) else [argument]:
-            if isinstance(value, str) and ids(value) == [value]:
-                yield value
+    return (value for value in _texts_in(arguments) if ids_in(value) == [value])
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """Every text in an argument, however deep."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts_in(part)
 
 
 def _cents(values: Iterable[Decimal]) -> list[int]:
@@ -120,7 +135,8 @@ def _cents_in(content: str) -> list[int]:
 
 
 def _words_in(text: str) -> list[str]:
-    return (_JSON_TEXT if text[:1] in ("{", "[") else _WORD).findall(text)
+    """Words in lower case: people write ids as they like."""
+    return (_JSON_TEXT if text[:1] in ("{", "[") else _WORD).findall(text.lower())
 
 
 def _lists_in(content: str) -> list[tuple[int, ...]]:
@@ -161,15 +177,19 @@ class _Gathered(Generic[V]):
 
 
 @lru_cache(maxsize=32)
-def _policy_facts(policy: str) -> tuple[frozenset[str], frozenset[int], frozenset[str]]:
-    return frozenset(ids(policy)), frozenset(_cents(amounts(policy))), frozenset(days(policy))
+def _policy_facts(
+    policy: str, ids_in: FindIds
+) -> tuple[frozenset[str], frozenset[int], frozenset[str]]:
+    words = (word.lower() for word in ids_in(policy))
+    return frozenset(words), frozenset(_cents(amounts(policy))), frozenset(days(policy))
 
 
 class _Known:
     """What the agent can know so far: words (ids among them), amounts in cents, days."""
 
-    def __init__(self, policy: str) -> None:
-        words, cents, dates = _policy_facts(policy)
+    def __init__(self, policy: str, ids_in: FindIds) -> None:
+        words, cents, dates = _policy_facts(policy, ids_in)
+        self.ids_in = ids_in
         self.words = _Gathered(_words_in, words)
         self.cents = _Gathered(_cents_in, cents)
         self.days = _Gathered(days, dates)
@@ -186,9 +206,15 @@ class _Known:
         for gathered in (self.words, self.cents, self.days, self.lists):
             gathered.pending.append(content)
 
+    def ask(self, arguments: JsonDict) -> None:
+        """A tool answered a call with these arguments: what it told is true of these days."""
+        for text in _texts_in(arguments):
+            self.days.pending.append(text)
+
     def has_id(self, value: str) -> bool:
         """Whether this id was given, be it without the "#W" of order numbers."""
-        same = (value, value.removeprefix("#"), value.lstrip("#W"))
+        low = value.lower()
+        same = (low, low.removeprefix("#"), low.lstrip("#w"))
         return not self.words.values.isdisjoint(same)
 
     def not_explained(self, text: str) -> Iterator[tuple[Kind, str]]:
@@ -196,8 +222,8 @@ class _Known:
 
         Examples of what an id looks like and amounts called rough are not facts.
         """
-        if any(not self.has_id(value) for value in ids(text)):
-            for value in ids(_EXAMPLE.sub("", text)):
+        if any(not self.has_id(value) for value in self.ids_in(text)):
+            for value in self.ids_in(_EXAMPLE.sub("", text)):
                 if not (self.has_id(value) or _PLACEHOLDER.fullmatch(value)):
                     yield "id", value
         for day in days(text):

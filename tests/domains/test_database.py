@@ -1,5 +1,6 @@
 """One episode's database: isolation, atomicity, the journal, forks."""
 
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from sqlalchemy import bindparam, select
 
 from passhat.domains.database import Database
+from passhat.domains.world import World
 
 from ..library import EVENTS, LOANS, METADATA, make_library
 
@@ -175,6 +177,15 @@ def test_a_committed_connection_is_not_handed_out_again() -> None:
 
 def test_the_seed_can_be_read_with_ordinary_sqlalchemy() -> None:
     """An engine on a copy of the seed, for looking around."""
-    with LIBRARY.world.engine().connect() as connection:
+    engine = LIBRARY.world.engine()
+    with engine.connect() as connection:
         assert len(connection.execute(select(LOANS)).all()) == 2
         assert connection.execute(select(EVENTS)).all() == []
+    engine.dispose()
+
+
+def test_a_row_with_an_unknown_column_makes_no_world() -> None:
+    """A typo in a row file is said, not dropped."""
+    rows = {"members": [{"member_id": "M-1", "email": "a@example.com", "fines": 0, "age": 4}]}
+    with pytest.raises(KeyError, match="'members' has no column 'age'"):
+        World(METADATA, rows, datetime(2026, 3, 16)).fork()

@@ -1,4 +1,4 @@
-"""A tiny shop, and talks in it: what was said, and tool calls that really ran on its database."""
+"""Talks in a tiny shop and with a tiny airline."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from datetime import datetime
 
 import pytest
 
-from passhat.domains.database import Database
 from passhat.domains.retail import DOMAIN
 from passhat.domains.world import World
-from passhat.policies.case import Case
-from passhat.policies.engine import Finding, load_rules
-from passhat.transcript import MessageEvent, ToolCallEvent, ToolResultEvent, Transcript
+
+from .small_airline import FlightTalk, make_airline
+from .talk import Talk
 
 ANA, BEN = "ana_silva_4471", "ben_okoro_2280"
 PENDING, DELIVERED, PROCESSED, BENS = "#W1000001", "#W1000002", "#W1000003", "#W2000001"
@@ -114,56 +113,12 @@ def _rows() -> dict[str, list[dict[str, object]]]:
     }
 
 
-class Talk:
-    """A conversation under construction; every method returns the talk, so that it reads on."""
+class ShopTalk(Talk):
+    """A conversation with the shop."""
 
-    def __init__(self, db: Database) -> None:
-        self.db = db
-        self.events = Transcript()
+    domain = DOMAIN
 
-    def user(self, words: str) -> Talk:
-        """The customer says something."""
-        return self._message("user", words)
-
-    def agent(self, words: str) -> Talk:
-        """The agent says something."""
-        return self._message("agent", words)
-
-    def call(self, name: str, *, beside: str = "", **arguments: object) -> Talk:
-        """The agent calls a tool, which runs."""
-        return self.calls((name, arguments), beside=beside)
-
-    def calls(self, *calls: tuple[str, dict[str, object]], beside: str = "") -> Talk:
-        """The agent calls several tools in one move."""
-        move = len(self.events)
-        for number, (name, arguments) in enumerate(calls):
-            self.events.append(
-                ToolCallEvent(
-                    index=len(self.events),
-                    turn=0,
-                    call_id=f"call-{move + number}",
-                    name=name,
-                    arguments=arguments,
-                    move=move,
-                    beside="" if number else beside,
-                )
-            )
-        for number, (name, arguments) in enumerate(calls):
-            outcome = DOMAIN.call(self.db, name, arguments)
-            self.events.append(
-                ToolResultEvent(
-                    index=len(self.events),
-                    turn=0,
-                    call_id=f"call-{move + number}",
-                    name=name,
-                    content=outcome.content,
-                    error=outcome.error,
-                    rows=outcome.rows,
-                )
-            )
-        return self
-
-    def identified(self, *orders: str) -> Talk:
+    def identified(self, *orders: str) -> ShopTalk:
         """The customer is found by e-mail, and their profile and these orders are read."""
         self.user("Hello, I am ana@example.com and need help.")
         self.call("find_user_id_by_email", email="ana@example.com")
@@ -172,33 +127,10 @@ class Talk:
             self.call("get_order_details", order_id=order)
         return self
 
-    def cancelled(self, plan: str, answer: str, order: str = PENDING) -> Talk:
+    def cancelled(self, plan: str, answer: str, order: str = PENDING) -> ShopTalk:
         """The agent proposes, the customer answers, and the agent cancels."""
         self.agent(plan).user(answer)
         return self.call("cancel_pending_order", order_id=order, reason="no longer needed")
-
-    @property
-    def case(self) -> Case:
-        """The talk as rules read it."""
-        return Case(self.events, DOMAIN.policy, self.db.find)
-
-    @property
-    def findings(self) -> list[Finding]:
-        """What the rules of the shop find wrong with it."""
-        return load_rules("retail").check(self.case)
-
-    @property
-    def broken(self) -> list[str]:
-        """The names of the rules that it breaks, each once, in order."""
-        return list(dict.fromkeys(finding.rule for finding in self.findings))
-
-    def _message(self, by: str, words: str) -> Talk:
-        self.events.append(
-            MessageEvent.model_validate(
-                {"index": len(self.events), "turn": 0, "by": by, "content": words}
-            )
-        )
-        return self
 
 
 @pytest.fixture(scope="session")
@@ -208,7 +140,20 @@ def shop() -> World:
 
 
 @pytest.fixture
-def talk(shop: World) -> Iterator[Talk]:
+def talk(shop: World) -> Iterator[ShopTalk]:
     """An empty conversation on a database of its own."""
     with shop.fork() as db:
-        yield Talk(db)
+        yield ShopTalk(db)
+
+
+@pytest.fixture(scope="session")
+def airline() -> World:
+    """Two customers, six flights, ten reservations."""
+    return make_airline()
+
+
+@pytest.fixture
+def flight_talk(airline: World) -> Iterator[FlightTalk]:
+    """An empty conversation with the airline, on a database of its own."""
+    with airline.fork() as db:
+        yield FlightTalk(db)

@@ -8,8 +8,8 @@ import pytest
 
 from passhat.errors import UsageError
 from passhat.harness.curve import curve_of
-from passhat.results import Source, TrialResult
 from passhat.recordings.results import read_results
+from passhat.results import Source, TrialResult
 
 EIGHT_BY_FIVE = [[int(j < c) for j in range(5)] for c in (5, 5, 4, 4, 3, 2, 1, 0)]
 CELLS = [

@@ -9,8 +9,8 @@ import pytest
 
 from passhat.errors import Fault, UsageError
 from passhat.harness.curve import Curve, curve_of
-from passhat.results import Source, TrialResult
 from passhat.recordings.results import read_results
+from passhat.results import Source, TrialResult
 
 from ..reference_data import reference
 

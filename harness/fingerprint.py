@@ -1,0 +1,109 @@
+"""What is measured, as hashes: two runs may be compared when theirs are equal."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import platform
+import sqlite3
+from collections.abc import Iterable, Sequence
+from importlib import metadata
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from ..domains.domain import Domain, domain_names
+from .attempt import Conditions
+
+TASK_SET = (
+    "domain", "tasks", "world", "policy", "rules", "tools", "grading", "simulator", "basis",
+    "max_turns",
+)  # fmt: skip
+"""Parts that make a score on a set of tasks what it is, whoever the agent is."""
+
+
+def fingerprint_parts(
+    domain: Domain, tasks: Sequence[str], conditions: Conditions
+) -> dict[str, str]:
+    """Everything that decides what a run measures, by what it is of.
+
+    Long contents are hashed (SHA-256), short ones stand as they are. An agent of somebody's own is
+    known by its spec only: passhat cannot see when its code, or the model behind it, changes.
+    """
+    return {
+        "domain": domain.name,
+        "tasks": _digest(domain.task(task).model_dump_json() for task in tasks),
+        "world": _digest(_world(domain)),
+        "policy": _digest([domain.policy]),
+        "rules": _digest(_rules(domain)),
+        "tools": _digest(_tools(domain)),
+        "grading": _digest(_package("grading")),
+        "simulator": _digest(_package("simulator")),
+        "agent": conditions.agent,
+        "user": conditions.user,
+        "basis": conditions.basis,
+        "max_turns": str(conditions.max_turns),
+    }
+
+
+def fingerprint(parts: dict[str, str], names: Iterable[str] | None = None) -> str:
+    """One hash of all parts, or of those named."""
+    wanted = sorted(parts if names is None else names)
+    return _digest(f"{name}={parts[name]}" for name in wanted)
+
+
+def versions() -> dict[str, str]:
+    """What the run runs on; not part of the fingerprint, but kept beside it."""
+    return {
+        "passhat": metadata.version("passhat"),
+        "python": platform.python_version(),
+        "sqlite": sqlite3.sqlite_version,
+    }
+
+
+def _digest(texts: Iterable[str]) -> str:
+    total = hashlib.sha256()
+    for text in texts:
+        raw = text.encode("utf-8", "surrogatepass")
+        total.update(len(raw).to_bytes(8, "big"))  # so that ["ab"] is not ["a", "b"]
+        total.update(raw)
+    return total.hexdigest()
+
+
+def _world(domain: Domain) -> Iterable[str]:
+    """The rows rather than the database's bytes, which differ between versions of SQLite."""
+    yield domain.world.now.isoformat()
+    with domain.world.fork() as db:
+        for name in sorted(domain.tables.tables):
+            yield name
+            rows = (json.dumps(row, sort_keys=True, default=str) for row in db.find(name, {}))
+            yield from sorted(rows)
+
+
+def _tools(domain: Domain) -> Iterable[str]:
+    """What the agent reads about each tool, and the code of the files that the tools are in."""
+    every = [*domain.tools.values(), *domain.user_tools.values()]
+    for tool in every:
+        yield json.dumps(tool.schema, sort_keys=True)
+    yield from _sources(tool.function for tool in every)
+
+
+def _rules(domain: Domain) -> Iterable[str]:
+    """The code of this domain's rules and of all that rules are made of; not of other domains'."""
+    others = set(domain_names()) - {domain.name}
+    return _package("policies", without=tuple(others))
+
+
+def _package(room: str, without: tuple[str, ...] = ()) -> Iterable[str]:
+    """The code of a room, with the language rules that all rooms share."""
+    package = files(__package__.rpartition(".")[0])
+    found = [package / "language.py", *(package / room).iterdir()]
+    for file in sorted(found, key=lambda file: file.name):
+        if file.name.endswith((".py", ".json")) and not file.name.startswith(without):
+            yield file.read_text(encoding="utf-8")
+
+
+def _sources(functions: Iterable[Any]) -> Iterable[str]:
+    paths = {Path(inspect.getfile(inspect.unwrap(function))) for function in functions}
+    return sorted(path.read_text(encoding="utf-8") for path in paths if path.is_file())

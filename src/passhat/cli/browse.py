@@ -1,0 +1,149 @@
+"""Commands that list what there is: domains, tasks, agents, runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .common import (
+    DomainArgument,
+    JsonOption,
+    SplitOption,
+    StoreOption,
+    TagOption,
+    console,
+    one_line,
+    plain_table,
+    print_json,
+    safe,
+    split_commas,
+)
+
+if TYPE_CHECKING:
+    from ..task import Task
+
+
+def domains(as_json: JsonOption = False) -> None:
+    """List the domains: businesses that an agent can be tested in.
+
+    For example:
+        passhat domains
+
+        passhat domains --json
+    """
+    from ..domains.domain import domain_names, load_domain
+
+    found = [load_domain(name) for name in domain_names()]
+    rows: list[dict[str, Any]] = [
+        {
+            "domain": domain.name,
+            "tasks": len(domain.tasks),
+            "tools": len(domain.tools),
+            "now": domain.world.now.isoformat(),
+        }
+        for domain in found
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    table = plain_table("domain", "tasks", "tools", "its today")
+    for row in rows:
+        table.add_row(row["domain"], str(row["tasks"]), str(row["tools"]), row["now"][:10])
+    console().print(table)
+
+
+def tasks(
+    domain: DomainArgument,
+    task: Annotated[
+        str | None, typer.Argument(metavar="[TASK]", help="Show this one in full.")
+    ] = None,
+    tag: TagOption = None,
+    split: SplitOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the tasks of a domain, or show one in full.
+
+    For example:
+        passhat tasks retail
+
+        passhat tasks retail --tag refusal
+
+        passhat tasks retail cancel-lamp
+    """
+    from ..harness.attempt import load_domain_of
+    from ..harness.selection import select_tasks
+
+    opened = load_domain_of(domain)
+    if task is not None:
+        _show_task(opened.task(task), as_json)
+        return
+    names = select_tasks(opened, tags=split_commas(tag), split=split)
+    found = [opened.tasks[name] for name in names]
+    if as_json:
+        print_json([_about(one) for one in found])
+        return
+    out = console()
+    for one in found:
+        out.print(one.id, style="bold", end="")
+        out.print("".join(f" [{tag}]" for tag in one.tags), style="dim")
+        out.print(f"  {one_line(one.purpose or one.user.goals[0].ask, out.width - 2)}")
+    out.print(f"{len(found)} of {len(opened.tasks)} tasks; passhat tasks {domain} TASK shows one")
+
+
+def _about(task: Task) -> dict[str, Any]:
+    return {"id": task.id, "purpose": task.purpose, "tags": task.tags, "split": task.split}
+
+
+def _show_task(task: Task, as_json: bool) -> None:
+    if as_json:
+        print_json(task.model_dump(mode="json"))
+        return
+    import yaml
+
+    shown = task.model_dump(mode="json", exclude_defaults=True)
+    text = yaml.safe_dump(shown, sort_keys=False, allow_unicode=True, width=78)
+    console().print(safe(text))
+
+
+def agents(as_json: JsonOption = False) -> None:
+    """List the agents that --agent can name.
+
+    For example:
+        passhat agents
+
+        passhat agents --json
+    """
+    from ..agents.registry import known_agents
+
+    found = known_agents()
+    if as_json:
+        print_json([entry._asdict() for entry in found])
+        return
+    table = plain_table("--agent", "what it is", wrapped="what it is")
+    for entry in found:
+        table.add_row(entry.spec, entry.description)
+    console().print(table)
+
+
+def runs(store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """List the runs in a store, oldest first.
+
+    For example:
+        passhat runs
+
+        passhat runs --store team.sqlite --json
+    """
+    from ..harness.store import open_store
+
+    with open_store(store) as opened:
+        found = [(run, opened.counts(run)) for run in opened.runs()]
+    if as_json:
+        print_json([run.to_json() | {"counts": counts} for run, counts in found])
+        return
+    table = plain_table("run", "status", "tasks", "passed", "failed", "lost", "owed", wrapped="run")
+    for run, counts in found:
+        names = [run.id, *filter(None, [run.name]), f"  {safe(run.agent)}"]
+        numbers = (f"{len(run.tasks)} x {run.trials}", *map(str, counts.values()))
+        table.add_row("\n".join(names), run.status, *numbers)
+    console().print(table)

@@ -1,0 +1,199 @@
+"""`passhat run` and `passhat resume`: play trials, keep them, and say what they show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .common import (
+    DomainArgument,
+    JsonOption,
+    SplitOption,
+    StoreOption,
+    TagOption,
+    console,
+    print_json,
+    split_commas,
+)
+
+if TYPE_CHECKING:
+    from ..harness.curve import Curve
+    from ..harness.records import Baseline, Run
+    from ..harness.run import Ended
+    from ..harness.store import Store
+
+TOO_MUCH_LOST = 3
+INTERRUPTED = 130
+
+ConcurrencyOption = Annotated[
+    int, typer.Option("--concurrency", "-c", min=1, help="Trials at once; for agents that wait.")
+]
+WorkersOption = Annotated[
+    int, typer.Option("--workers", "-w", min=1, help="Processes; for agents that compute.")
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+
+
+def run(
+    domain: DomainArgument,
+    agent: Annotated[str, typer.Option(metavar="SPEC", help="passhat agents lists them.")],
+    user: Annotated[str, typer.Option(metavar="SPEC", help="Who plays the customer.")] = "agenda",
+    trials: Annotated[int, typer.Option("--trials", "-k", min=1, help="Of each task.")] = 1,
+    task: Annotated[
+        list[str] | None,
+        typer.Option("--task", "--tasks", help="Only these: ids or patterns (cancel-*), commas."),
+    ] = None,
+    tag: TagOption = None,
+    split: SplitOption = None,
+    seed: Annotated[int, typer.Option(min=0, help="Equal seeds give equal trials.")] = 0,
+    concurrency: ConcurrencyOption = 1,
+    workers: WorkersOption = 1,
+    max_turns: Annotated[
+        int, typer.Option(min=1, help="Moves of the agent before a conversation is cut off.")
+    ] = 40,
+    turn_timeout: Annotated[
+        float, typer.Option(help="Seconds an agent may take for one move.")
+    ] = 300.0,
+    basis: Annotated[
+        str, typer.Option(help="Which verdicts decide: default, or tau-bench.")
+    ] = "default",
+    name: Annotated[str | None, typer.Option(help="What to call the run.")] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Play every chosen task several times with an agent, and show its pass^k curve.
+
+    A finished trial is kept at once, whatever happens next. Ctrl-C stops after the trials under
+    way; passhat resume goes on from there.
+
+    For example:
+        passhat run retail --agent slippery:0.05 --trials 8 --seed 1
+
+        passhat run retail --agent rule-based --task "cancel-*" --trials 4
+
+        passhat run retail --agent python:my_agent:make --trials 8 --concurrency 16
+
+        passhat run retail --agent reference --workers 2 --json
+    """
+    from ..harness.attempt import Conditions, load_domain_of
+    from ..harness.run import Effort, Plan, start_run
+    from ..harness.selection import select_tasks
+    from ..harness.store import open_store
+    from .progress import watcher
+
+    tasks = select_tasks(load_domain_of(domain), split_commas(task), split_commas(tag), split)
+    conditions = Conditions(domain, agent, user, basis, max_turns, turn_timeout)
+    plan = Plan(conditions, tasks, trials, seed, name)
+    plan.check()
+    with open_store(store, create=True) as opened:
+        watching = watcher(quiet=quiet or as_json)
+        ended = start_run(opened, plan, watching, Effort(concurrency, workers))
+        _report(opened, ended, store, as_json)
+
+
+def resume(
+    run: Annotated[str, typer.Argument(metavar="RUN", help='Its id, its name, or "last".')],
+    concurrency: ConcurrencyOption = 1,
+    workers: WorkersOption = 1,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Play what a run still owes: trials that were not played, and those that were lost.
+
+    For example:
+        passhat resume last
+
+        passhat resume retail-20260316-js68 --concurrency 16
+    """
+    from ..harness.run import Effort, resume_run
+    from ..harness.store import open_store
+    from .progress import watcher
+
+    with open_store(store, write=True) as opened:
+        meant = opened.find_run(run)
+        watching = watcher(quiet=quiet or as_json)
+        ended = resume_run(opened, meant, watching, Effort(concurrency, workers))
+        _report(opened, ended, store, as_json)
+
+
+def _report(opened: Store, ended: Ended, store: str | None, as_json: bool) -> None:
+    """Print what the run shows, or, if it was stopped, how to go on."""
+    from ..harness.curve import curve_of
+
+    if ended.interrupted:
+        counts = opened.counts(ended.run)
+        owed = counts["owed"] + counts["lost"]
+        typer.echo(
+            f"passhat: interrupted; {owed} of {ended.run.planned} trials are owed, the others are "
+            f"kept; go on with: passhat resume {ended.run.id}{_store_option(store)}",
+            err=True,
+        )
+        raise typer.Exit(INTERRUPTED)
+    curve = curve_of(opened.source(ended.run))
+    if as_json:
+        print_json(_as_json(ended.run, curve))
+    else:
+        _show(opened, ended.run, curve, store)
+    if curve.too_much_lost:
+        typer.echo(
+            "passhat: too many trials were lost for a headline; once the cause is mended: "
+            f"passhat resume {ended.run.id}{_store_option(store)}",
+            err=True,
+        )
+        raise typer.Exit(TOO_MUCH_LOST)
+
+
+def _as_json(run: Run, curve: Curve) -> dict[str, Any]:
+    """The curve, and what it is of; ``seed`` is the run's, the curve's own is renamed."""
+    numbers = curve.to_json()
+    return {
+        "run": run.id,
+        "name": run.name,
+        "created": run.created,
+        "domain": run.domain,
+        "agent": run.agent,
+        "user": run.user,
+        "seed": run.seed,
+        "trials": run.trials,
+        "synthetic": run.synthetic,
+        "fingerprint": run.fingerprint,
+        "baseline": run.baseline.to_json() if run.baseline else None,
+        "bootstrap_seed": numbers.pop("seed"),
+        **numbers,
+    }
+
+
+def _show(opened: Store, run: Run, curve: Curve, store: str | None) -> None:
+    from rich.console import Console
+
+    from .curve import show_curves
+
+    out = console()
+    out.print(f"run {run.id}: agent {run.agent}, user {run.user}, seed {run.seed}")
+    out.print(describe_baseline(run.baseline))
+    show_curves([curve], Console(highlight=False))
+    option = _store_option(store)
+    out.print("\nnext:")
+    out.print(f"  passhat curve {run.id}{option} --plot curve.png")
+    failures = opened.trials(run, ["failed"])
+    shown = failures[0].address if failures else run.id
+    out.print(f"  passhat show {shown}{option}", soft_wrap=True)
+
+
+def describe_baseline(baseline: Baseline | None) -> str:
+    """What doing nothing scores, in one line."""
+    if baseline is None or baseline.pass_rate is None:
+        return "doing nothing: no score, none of its trials could be graded"
+    return (
+        f"doing nothing ({baseline.agent}) scores {baseline.pass_rate:.3f} at every k: "
+        f"it passes {baseline.passed} of the same {baseline.scored} tasks"
+    )
+
+
+def _store_option(store: str | None) -> str:
+    from shlex import quote
+
+    return f" --store {quote(store)}" if store else ""
