@@ -48,7 +48,7 @@ def amounts(text: str) -> list[Decimal]:
     >>> amounts("It is $20, or $1,000.5 for 7")
     [Decimal('20'), Decimal('1000.5')]
     """
-    return _decimals(_MONEY, text)
+    return _decimals(_MONEY, text) if "$" in text else []
 
 
 def ids(text: str) -> list[str]:
@@ -62,12 +62,12 @@ def ids(text: str) -> list[str]:
 
 def emails(text: str) -> list[str]:
     """Every e-mail address, lower-cased."""
-    return [found.lower() for found in _EMAIL.findall(text)]
+    return [found.lower() for found in _EMAIL.findall(text)] if "@" in text else []
 
 
 def dates(text: str) -> list[str]:
     """Every ISO date."""
-    return _DATE.findall(text)
+    return _DATE.findall(text) if "-" in text else []
 
 
 # --- does the text say this? --------------------------------------------------------------------
