@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from ..task import Task
 from ..transcript import Message, Observation, Stop, ToolCalls
@@ -39,6 +39,31 @@ class Agent(Protocol):
 
     def act(self, observation: Observation) -> AnyAction | Awaitable[AnyAction]:
         """The next move, given what happened since the last one."""
+        ...
+
+
+@runtime_checkable
+class FollowingAgent(Protocol):
+    """An agent that can take a past which somebody else made as its own, as replay gives it.
+
+    An agent without it can be replayed too: it is asked at every move of the recorded agent and its
+    answer is dropped, so what it remembers is its own answers and not what was really done.
+    """
+
+    def act(self, observation: Observation) -> AnyAction | Awaitable[AnyAction]:
+        """The next move, given what happened since the last one."""
+        ...
+
+    def observe(self, observation: Observation, taken: Message | ToolCalls | Stop) -> None:
+        """Remember what was observed and the move that was made then, without making one.
+
+        Called for each move of the past, in order, on an agent just made, before its first `act`.
+
+        Args:
+            observation: What happened since the move before; empty if the agent simply went on.
+            taken: The move that was made. Its ``provider`` holds the blocks of whatever model made
+                it, as received: pass them on to the same model only.
+        """
         ...
 
 

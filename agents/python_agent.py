@@ -8,7 +8,8 @@ function that returns a function::
         def act(observation):
             if "@" in observation.text:
                 email = next(word for word in observation.text.split() if "@" in word)
-                call = {"name": "find_user_id_by_email", "arguments": {"email": email}}
+                arguments = {"email": email.strip(".,!")}
+                call = {"name": "find_user_id_by_email", "arguments": arguments}
                 return {"type": "tool_calls", "calls": [call]}
             return "What is your e-mail address?"
 
@@ -16,6 +17,10 @@ function that returns a function::
 
 ``act`` returns an action (`Message`, `ToolCalls`, `Stop`), a dict of the same shape, or a plain
 string, which is said to the customer. It may be a coroutine function.
+
+An object may also define ``observe(observation, taken)``, a plain function that remembers a move
+made by somebody else: replay then gives it the past of a recorded conversation. See
+`FollowingAgent`.
 """
 
 from __future__ import annotations
@@ -54,6 +59,11 @@ class PythonAgent:
                 " an object with act(observation), or a function of the observation"
             )
         self._act: Callable[[Observation], Any] = act
+        observe = getattr(agent, "observe", None)
+        if callable(observe):
+            if inspect.iscoroutinefunction(observe):
+                raise UsageError(f"{name}: observe must be a plain function, not a coroutine one")
+            self.observe: Callable[[Observation, _Move], None] = observe
 
     def act(self, observation: Observation) -> _Move | Awaitable[_Move]:
         """What the code answers, as an action.

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any, Generic, Literal, TypeVar
 
 from ..language import amounts, ids, numbers
@@ -25,6 +25,9 @@ FindIds = Callable[[str], list[str]]
 
 MOST_TERMS = 8
 """How many amounts listed together are tried in all sums; 3^8 sums are cheap, 3^16 are not."""
+
+MOST_AMOUNTS = 100
+"""How many unknown amounts of a message are looked into: more is no talk, and takes hours."""
 
 _EXAMPLE = re.compile(  # "your order number, like #W0000000": a shape, not a fact
     r"\b(?:e\.g\.|for example|such as)[^)\]\n]*|\b(?:like|start(?:s|ing) with)[ :'\"“‘(*`]*#?\w+"
@@ -229,11 +232,13 @@ class _Known:
         for day in days(text):
             if day not in self.days.values:
                 yield "date", day
-        told = _cents(amounts(text)) if "$" in text else []
+        told = set(_cents(amounts(text)))
         if not self.cents.values.issuperset(told):
             said = [c for c in _cents(numbers(text)) if c % 100 or c in told]
-            for cents in _cents(amounts(_ROUGHLY.sub("", text))):
-                if cents not in self.cents.values and not self.explains(cents, said):
+            certain = dict.fromkeys(_cents(amounts(_ROUGHLY.sub("", text))))
+            unknown = (cents for cents in certain if cents not in self.cents.values)
+            for cents in islice(unknown, MOST_AMOUNTS):
+                if not self.explains(cents, said):
                     yield "amount", f"${cents / 100:.2f}"
 
     def explains(self, cents: int, said: list[int]) -> bool:

@@ -23,6 +23,7 @@ from .importing import import_
 from .play import play
 from .regrade import regrade
 from .reliability import reliability
+from .replay import replay
 from .run import resume, run
 from .show import show
 
@@ -65,6 +66,7 @@ for command in (
     play,
     reliability,
     regrade,
+    replay,
     export,
 ):
     app.command(cls=Command)(command)
