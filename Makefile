@@ -7,7 +7,6 @@ UV := $(shell command -v uv 2>/dev/null)
 
 # What `make demo` measures: an agent that is made to slip, so its numbers are synthetic.
 DEMO_RUN := run retail --agent slippery:0.05 --user agenda --trials 8 --seed 1
-DEMO_CURVE := curve last
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all lint format types bench clean
@@ -18,7 +17,6 @@ help: ## list the targets
 
 demo: $(VENV)/.run ## evaluate a synthetic agent on the retail tasks, and draw its pass^k curve
 	$(BIN)/passhat $(DEMO_RUN)
-	$(BIN)/passhat $(DEMO_CURVE)
 
 test: $(VENV)/.dev ## the fast tests
 	$(BIN)/pytest -n auto
