@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,6 +12,7 @@ from ..language import ids, plain, says
 from ..task import Goal, ReferenceAction, Refusal, Task, Words
 
 HAND_OVER = "transfer_to_human_agents"
+_NUMBERED = re.compile(r"\b(?=\d*[A-Z])(?=[A-Z]*\d)[A-Z\d]{6}\b")  # "8A3XK2", "WRN104"
 
 
 @dataclass
@@ -46,8 +48,8 @@ class Stage:
 
     @cached_property
     def ids(self) -> frozenset[str]:
-        """The ids in it."""
-        return frozenset(ids(self.text))
+        """The ids in it, reservation and flight numbers among them."""
+        return frozenset([*ids(self.text), *_NUMBERED.findall(self.text)])
 
     @cached_property
     def words(self) -> str:
@@ -147,9 +149,7 @@ def _share_out_facts(stages: list[Stage], facts: list[Words]) -> None:
 
 
 def _flat(values: Mapping[str, Any]) -> Iterator[Any]:
-    """Every value, those of lists one by one."""
+    """Every value, those of lists and of what they list one by one."""
     for value in values.values():
-        if isinstance(value, list):
-            yield from value
-        else:
-            yield value
+        for part in value if isinstance(value, list) else [value]:
+            yield from _flat(part) if isinstance(part, Mapping) else [part]

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..errors import UsageError
 from ..language import agrees, ids, plain, says
 from ..task import ReferenceAction, Words
 from ..transcript import Observation, ToolResultEvent
 from .agent import Brief
+from .notes import dollars, notes_for
 from .people import identify
 from .plan import HAND_OVER, Stage, plan
-from .retail import Notes, change_words, dollars, sum_needed
 from .scripted import Forgotten, Script, ScriptedAgent, Step, StepKind, call, say
 
 ANYTHING_ELSE = "Is there anything else I can help you with?"
@@ -42,7 +42,7 @@ class ReferenceAgent(ScriptedAgent):
         self._tools = {tool["name"] for tool in brief.tools}
         self._reads = set(filter(_is_read, self._tools))
         self._readers = dict(_readers(brief.tools))
-        self._notes = Notes()
+        self._notes = notes_for(self._tools)
         self._results: list[Any] = []
         self._answers: dict[str, ToolResultEvent | None] = {}
         self._heard: list[str] = []
@@ -68,8 +68,10 @@ class ReferenceAgent(ScriptedAgent):
         if "find_user_id_by_email" in self._tools:
             user_id = yield from identify(self._heard)
         elif "user_id" in self._readers:
-            said = yield from self._say(StepKind.ASK, "May I have your user id, please?")
-            user_id = next(iter(ids(said)), None)
+            user_id = next(iter(ids(" ".join(self._heard))), None)
+            if user_id is None:
+                said = yield from self._say(StepKind.ASK, "May I have your user id, please?")
+                user_id = next(iter(ids(said)), None)
         if user_id is not None and "user_id" in self._readers:
             yield from self._look_up(self._readers["user_id"], {"user_id": user_id})
 
@@ -111,27 +113,23 @@ class ReferenceAgent(ScriptedAgent):
 
     def _look_ups(self, stage: Stage) -> Script:
         """Read what the reference reads, what the request is about, and what a change needs."""
-        mine = self._notes.profile.get("orders", []) if self._notes.profile else []
-        about = [order_id for order_id in mine if order_id in stage.ids]
         for read in stage.reads:
             if read.name != "calculate":
                 yield from self._look_up(read.name, read.arguments)
-        for order_id in about:
-            yield from self._look_up("get_order_details", {"order_id": order_id})
+        for look_up in self._notes.look_ups_about(stage.text):
+            yield from self._look_up(*look_up)
         for write in stage.writes:
-            yield from self._look_ups_for(write.arguments)
+            yield from self._look_ups_for(write)
         for read in stage.reads:
             if read.name == "calculate":
                 yield from self._look_up(read.name, read.arguments)
 
-    def _look_ups_for(self, arguments: dict[str, Any]) -> Script:
-        for argument, value in arguments.items():
+    def _look_ups_for(self, write: ReferenceAction) -> Script:
+        for argument, value in write.arguments.items():
             if argument in self._readers and isinstance(value, str):
                 yield from self._look_up(self._readers[argument], {argument: value})
-        for item in arguments.get("item_ids", []) if "new_item_ids" in arguments else []:
-            product = self._notes.ordered(str(arguments.get("order_id")), item).get("product_id")
-            if product is not None:
-                yield from self._look_up("get_product_details", {"product_id": product})
+        for look_up in self._notes.look_ups_before(write.name, write.arguments):
+            yield from self._look_up(*look_up)
 
     # --- talking ----------------------------------------------------------------------------------
 
@@ -143,6 +141,8 @@ class ReferenceAgent(ScriptedAgent):
     def _refuse(self, stage: Stage) -> Script:
         """Refuse in clear words, with the reason, as often as the customer insists."""
         said = " ".join(_refusal(r.about, r.because) for r in stage.refusals) or _NOT_ALLOWED
+        if "reason" in stage.goal.details:
+            yield from self._ask_details(stage, "reason")
         for _ in range(stage.goal.insist + 1):
             yield from self._say(StepKind.REFUSE, f"{said} {ANYTHING_ELSE}")
 
@@ -171,12 +171,12 @@ class ReferenceAgent(ScriptedAgent):
         report = f"Done. As agreed: {_listed(plans)}. This is now complete.{facts}"
         yield from self._say(StepKind.REPORT, f"{report} {ANYTHING_ELSE}")
 
-    def _ask_details(self, stage: Stage) -> Script:
+    def _ask_details(self, stage: Stage, *only: str) -> Script:
         """Ask for what only the customer knows and has not said yet."""
         open_topics = [
             topic
             for topic, value in stage.goal.details.items()
-            if not any(says(text, value) for text in self._heard)
+            if topic in (only or (topic,)) and not any(says(text, value) for text in self._heard)
         ]
         if open_topics:
             topics = " and ".join(f"the {topic}" for topic in open_topics)
@@ -185,10 +185,10 @@ class ReferenceAgent(ScriptedAgent):
     def _planned(self, write: ReferenceAction) -> Generator[Step, Observation, str]:
         """The change in words, its sums worked out first."""
         worked_out = None
-        if expression := sum_needed(write.name, write.arguments, self._notes):
+        if expression := self._notes.sum_needed(write.name, write.arguments):
             result = yield from self._look_up("calculate", {"expression": expression})
             worked_out = result.content if result else None
-        return change_words(write.name, write.arguments, self._notes, worked_out)
+        return self._notes.change_words(write.name, write.arguments, worked_out)
 
     def _answer(self, facts: list[Words]) -> str:
         return f"Here is what you asked for: {'; '.join(map(self._fact, facts))}."
@@ -199,7 +199,8 @@ class ReferenceAgent(ScriptedAgent):
         for wording in wordings:
             for result in reversed(self._results):
                 for name, value in _leaves(result, ""):
-                    text = dollars(value) if isinstance(value, float) else str(value)
+                    money = isinstance(value, float) or wording.startswith("$")
+                    text = dollars(value) if money and _is_number(value) else str(value)
                     if says(text, wording):
                         return f"{name}: {text}" if name else text
         return wordings[0]
@@ -243,6 +244,10 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:
             yield from _leaves(child, name)
     else:
         yield name, value
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _as_json(text: str) -> Any:

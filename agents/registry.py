@@ -59,9 +59,9 @@ def _reference(spec: str, rest: str | None) -> AgentKind:
 
 
 def _rule_based(spec: str, rest: str | None) -> AgentKind:
-    from .rule_based import RuleBasedAgent
+    from .rule_based import rule_based_agent
 
-    return _plain(RuleBasedAgent, spec, rest)
+    return _plain(rule_based_agent, spec, rest)
 
 
 def _noop(spec: str, rest: str | None) -> AgentKind:

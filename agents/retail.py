@@ -1,22 +1,26 @@
-"""The words of the retail desk: changes, orders and payment methods as a customer reads them.
-
-Everything told comes from `Notes`: what the tools have said in this conversation.
-"""
+"""The words of the retail desk: changes, orders and items as a customer reads them."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..transcript import ToolResultEvent
+from .notes import (
+    Json,
+    LookUp,
+    dollars,
+    in_words,
+    listed,
+    method_words,
+    number_in,
+    object_in,
+)
 
-Json = dict[str, Any]
 
-
-class Notes:
-    """What the tools have said so far.
+class RetailNotes:
+    """What the tools of a shop have said so far.
 
     Attributes:
         profile: The customer, with ``user_id``; None until looked up.
@@ -31,7 +35,7 @@ class Notes:
 
     def read(self, result: ToolResultEvent | None, arguments: Mapping[str, Any]) -> None:
         """Keep what this result says of the customer, an order or a product."""
-        about = _object(result)
+        about = object_in(result)
         if "payment_methods" in about:
             self.profile = {"user_id": arguments.get("user_id", ""), **about}
         elif "order_id" in about:
@@ -60,27 +64,82 @@ class Notes:
         items = self.orders.get(order_id, {}).get("items", [])
         return next((i for i in items if i["item_id"] == item_id), self.item(item_id))
 
+    def look_ups_about(self, text: str) -> Iterator[LookUp]:
+        """The customer's orders that the text names."""
+        for order_id in (self.profile or {}).get("orders", []):
+            if order_id in text:
+                yield "get_order_details", {"order_id": order_id}
 
-def _object(result: ToolResultEvent | None) -> Json:
-    if result is None or result.error is not None:
-        return {}
-    try:
-        about = json.loads(result.content)
-    except ValueError:
-        return {}
-    return about if isinstance(about, dict) else {}
+    def look_ups_before(self, name: str, arguments: Json) -> Iterator[LookUp]:
+        """The products of which items are swapped."""
+        for item in arguments.get("item_ids", []) if "new_item_ids" in arguments else []:
+            product = self.ordered(str(arguments.get("order_id")), item).get("product_id")
+            if product is not None:
+                yield "get_product_details", {"product_id": product}
 
+    def sum_needed(self, name: str, arguments: Json) -> str | None:
+        """The price difference of a swap, or the refund for several items."""
+        order = str(arguments.get("order_id"))
+        old = [self.ordered(order, item)["price"] for item in arguments.get("item_ids", [])]
+        if name == "return_delivered_order_items":
+            return " + ".join(f"{price:.2f}" for price in old) if len(old) > 1 else None
+        if "new_item_ids" in arguments:
+            new = [self.item(item)["price"] for item in arguments["new_item_ids"]]
+            pairs = zip(new, old, strict=False)
+            terms = [f"{after:.2f} - {before:.2f}" for after, before in pairs]
+            return terms[0] if len(terms) == 1 else " + ".join(f"({term})" for term in terms)
+        return None
 
-# --- pieces -------------------------------------------------------------------------------------
+    def change_words(self, name: str, arguments: Json, worked_out: str | None = None) -> str:
+        """A change with all its details, as one sentence that begins with a verb."""
+        order_id = str(arguments.get("order_id", ""))
+        order = self.orders.get(order_id, {})
+        method = self._method(str(arguments.get("payment_method_id", "")))
+        match name:
+            case "cancel_pending_order":
+                refunds = listed(
+                    f"{dollars(amount)} to {self._method(payer)}"
+                    for payer, amount in paid(order).items()
+                )
+                reason = arguments["reason"]
+                return f"cancel order {order_id} (reason: {reason}) and refund {refunds}"
+            case "modify_pending_order_address":
+                return f"change the address of order {order_id} to {address_words(arguments)}"
+            case "modify_user_address":
+                return f"change your default address to {address_words(arguments)}"
+            case "modify_pending_order_payment":
+                amount = dollars(total(order))
+                before = listed(map(self._method, paid(order)))
+                return (
+                    f"change the payment of order {order_id}: {amount} is charged to {method}"
+                    f" instead of {before}, which is refunded in full"
+                )
+            case "modify_pending_order_items" | "exchange_delivered_order_items":
+                verb = "change in" if name.startswith("modify") else "exchange from"
+                return (
+                    f"{verb} order {order_id}: {self._swaps(arguments)}."
+                    f" {_difference(worked_out, method)}"
+                )
+            case "return_delivered_order_items":
+                items = [self.ordered(order_id, item) for item in arguments["item_ids"]]
+                refund = number_in(worked_out) or sum(item["price"] for item in items)
+                return (
+                    f"request the return of {listed(map(item_words, items))} from order"
+                    f" {order_id}, with a refund of {dollars(refund)} to {method}"
+                )
+            case _:
+                return in_words(name, arguments)
 
+    def _method(self, method_id: str) -> str:
+        return method_words(self.payment_methods(), method_id)
 
-def dollars(amount: float) -> str:
-    """An amount as it is told; which way the money goes is for the words around it.
-
-    >>> dollars(-1234.5)
-    '$1234.50'
-    """
-    return f"${abs(amount):.2f}"
+    def _swaps(self, arguments: Json) -> str:
+        pairs = zip(arguments["item_ids"], arguments["new_item_ids"], strict=False)
+        return listed(
+            f"{item_words(self.ordered(arguments['order_id'], old))} for"
+            f" {item_words(self.item(new))} at {dollars(self.item(new)['price'])}"
+            for old, new in pairs
+        )
 
 
 def item_words(item: Json) -> str:
@@ -91,21 +150,6 @@ def item_words(item: Json) -> str:
     """
     options = ", ".join(f"{name}: {value}" for name, value in item["options"].items())
     return f"{item['name']} ({options + '; ' if options else ''}item {item['item_id']})"
-
-
-def method_words(notes: Notes, method_id: str) -> str:
-    """A payment method as its owner knows it, with its id."""
-    method = notes.payment_methods().get(method_id, {})
-    match method.get("source"):
-        case "credit_card":
-            kind = f"{method['brand']} credit card ending in {method['last_four']}"
-        case "gift_card":
-            kind = "gift card"
-        case "paypal":
-            kind = "PayPal account"
-        case _:
-            kind = "payment method"
-    return f"your {kind} ({method_id})"
 
 
 def address_words(address: Mapping[str, Any]) -> str:
@@ -128,97 +172,10 @@ def total(order: Json) -> float:
     return round(sum(paid(order).values()), 2)
 
 
-# --- changes ------------------------------------------------------------------------------------
-
-
-def sum_needed(name: str, arguments: Json, notes: Notes) -> str | None:
-    """The sum to `calculate` before this change is proposed; None if it needs none."""
-    order = str(arguments.get("order_id"))
-    old = [notes.ordered(order, item)["price"] for item in arguments.get("item_ids", [])]
-    if name == "return_delivered_order_items":
-        return " + ".join(f"{price:.2f}" for price in old) if len(old) > 1 else None
-    if "new_item_ids" in arguments:
-        new = [notes.item(item)["price"] for item in arguments["new_item_ids"]]
-        pairs = zip(new, old, strict=False)
-        terms = [f"{after:.2f} - {before:.2f}" for after, before in pairs]
-        return terms[0] if len(terms) == 1 else " + ".join(f"({term})" for term in terms)
-    return None
-
-
-def change_words(name: str, arguments: Json, notes: Notes, worked_out: str | None = None) -> str:
-    """A change with all its details, as one sentence that begins with a verb.
-
-    Args:
-        name: The tool.
-        arguments: Its arguments.
-        notes: What the tools have said.
-        worked_out: The result of `sum_needed`, if it was needed.
-    """
-    order_id = str(arguments.get("order_id", ""))
-    order = notes.orders.get(order_id, {})
-    method = method_words(notes, str(arguments.get("payment_method_id", "")))
-    match name:
-        case "cancel_pending_order":
-            refunds = _each(
-                f"{dollars(amount)} to {method_words(notes, payer)}"
-                for payer, amount in paid(order).items()
-            )
-            return f"cancel order {order_id} (reason: {arguments['reason']}) and refund {refunds}"
-        case "modify_pending_order_address":
-            return f"change the address of order {order_id} to {address_words(arguments)}"
-        case "modify_user_address":
-            return f"change your default address to {address_words(arguments)}"
-        case "modify_pending_order_payment":
-            amount = dollars(total(order))
-            before = _each(method_words(notes, payer) for payer in paid(order))
-            return (
-                f"change the payment of order {order_id}: {amount} is charged to {method} instead"
-                f" of {before}, which is refunded in full"
-            )
-        case "modify_pending_order_items" | "exchange_delivered_order_items":
-            verb = "change in" if name.startswith("modify") else "exchange from"
-            return (
-                f"{verb} order {order_id}: {_swaps(arguments, notes)}."
-                f" {_difference(worked_out, method)}"
-            )
-        case "return_delivered_order_items":
-            items = [notes.ordered(order_id, item) for item in arguments["item_ids"]]
-            refund = _number(worked_out) or sum(item["price"] for item in items)
-            listed = _each(item_words(item) for item in items)
-            return (
-                f"request the return of {listed} from order {order_id}, with a refund of"
-                f" {dollars(refund)} to {method}"
-            )
-        case _:
-            details = ", ".join(f"{key}: {value}" for key, value in arguments.items())
-            return f"{name.replace('_', ' ')} ({details})"
-
-
-def _swaps(arguments: Json, notes: Notes) -> str:
-    pairs = zip(arguments["item_ids"], arguments["new_item_ids"], strict=False)
-    return _each(
-        f"{item_words(notes.ordered(arguments['order_id'], old))} for"
-        f" {item_words(notes.item(new))} at {dollars(notes.item(new)['price'])}"
-        for old, new in pairs
-    )
-
-
 def _difference(worked_out: str | None, method: str) -> str:
-    difference = _number(worked_out)
+    difference = number_in(worked_out)
     if difference > 0:
         return f"The price difference of {dollars(difference)} is charged to {method}"
     if difference < 0:
         return f"The price difference of {dollars(difference)} is refunded to {method}"
     return f"There is no price difference; the payment method is {method}"
-
-
-def _number(text: str | None) -> float:
-    """What `calculate` answered; 0 if it refused."""
-    try:
-        return float(text or 0)
-    except ValueError:
-        return 0.0
-
-
-def _each(parts: Iterable[str]) -> str:
-    return "; and ".join(parts)

@@ -77,12 +77,12 @@ class SlipperyAgent:
         return self._leave_out("") if step.kind is StepKind.WRITE else None
 
     def wrong_item(self, step: Step) -> Step | None:
-        """Changes another item than agreed, or to another variant."""
-        return self._other_value(step, ("new_item_ids", "item_ids"))
+        """Changes another item than agreed, or to another variant; takes another flight."""
+        return self._other_value(step, ("new_item_ids", "item_ids", "flights"))
 
     def wrong_payment_method(self, step: Step) -> Step | None:
         """Uses another payment method of the customer than agreed."""
-        return self._other_value(step, ("payment_method_id", "payment_id"))
+        return self._other_value(step, ("payment_method_id", "payment_id", "payment_methods"))
 
     def wrong_amount(self, step: Step) -> Step | None:
         """Tells an amount that is off."""
@@ -128,12 +128,13 @@ class SlipperyAgent:
         (wanted,) = step.action.calls
         for argument in arguments:
             value = wanted.arguments.get(argument)
-            first = value[0] if isinstance(value, list) and value else value
-            taken = set(value) if isinstance(value, list) else {value}
+            values = value if isinstance(value, list) else [value]
+            taken = {id for each in values if (id := _id_of(each)) is not None}
+            first = _id_of(values[0]) if values else None
             others = sorted(set(self._seen_next_to(first)) - taken)
             if others:
-                other = self._random.choice(others)
-                changed = [other, *value[1:]] if isinstance(value, list) else other
+                other = _with_id(values[0], self._random.choice(others))
+                changed = [other, *values[1:]] if isinstance(value, list) else other
                 call = ToolCall(name=wanted.name, arguments={**wanted.arguments, argument: changed})
                 return replace(step, action=ToolCalls(calls=(call,)))
         return None
@@ -166,13 +167,37 @@ def _as_json(text: str) -> Any:
         return None
 
 
+_ID_KEYS = ("item_id", "flight_number", "payment_id")
+
+
+def _id_of(value: Any) -> str | None:
+    """The id in an argument or a result: the text itself, or what names an object."""
+    if isinstance(value, dict):
+        return next((str(value[key]) for key in _ID_KEYS if key in value), None)
+    return value if isinstance(value, str) else None
+
+
+def _with_id(value: Any, id: str) -> Any:
+    """The same argument with another id."""
+    if isinstance(value, dict):
+        return {**value, next(key for key in _ID_KEYS if key in value): id}
+    return id
+
+
 def _groups(value: Any) -> Iterator[list[str]]:
-    """Every list or table of things with ids, as their ids; what is not available is left out."""
+    """Every list or table of things with ids, as their ids; what is not available is left out.
+
+    Flights are grouped by where they lead, so that one is taken for another of the same route.
+    """
     if isinstance(value, dict):
         entries = [(key, entry) for key, entry in value.items() if isinstance(entry, dict)]
         yield [key for key, entry in entries if entry.get("available", True)]
     if isinstance(value, list):
-        yield [str(e["item_id"]) for e in value if isinstance(e, dict) and "item_id" in e]
+        routes: dict[object, list[str]] = {}
+        for entry in value:
+            if isinstance(entry, dict) and (id := _id_of(entry)) is not None:
+                routes.setdefault((entry.get("origin"), entry.get("destination")), []).append(id)
+        yield from routes.values()
     for child in (
         value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     ):

@@ -17,8 +17,17 @@ from ..language import agrees, emails, plain, says
 from ..task import Goal, UserScript
 from ..transcript import UserEnd, UserReply
 from . import hearing
-from .hearing import IDENTITY, Heard, acts_in, hear, topic_of, topics_asked, without_refusals
-from .proposals import Fit, compare, misnamed, values
+from .hearing import (
+    IDENTITY,
+    Heard,
+    acts_in,
+    hear,
+    topic_of,
+    topics_asked,
+    with_extras,
+    without_refusals,
+)
+from .proposals import RECORDS, Fit, compare, misnamed, values
 from .pursuits import (
     OPEN,
     Pursuit,
@@ -90,7 +99,7 @@ class AgendaUser:
         self._turn += 1
         if heard is None:
             return UserReply(content=self._open())
-        words = hear(heard)
+        words = with_extras(hear(heard), frozenset(self._own_words()))
         self._note_told(words.text)
         before = self._progress()
         reply = self._answer(words)
@@ -432,14 +441,21 @@ class AgendaUser:
         return self._from_goals(topic)
 
     def _from_goals(self, topic: str) -> str | None:
-        for place in self._open_places():
-            goal = self._agenda[place].goal
+        shape = topic.removesuffix(" id")
+        is_record = shape in RECORDS
+        for goal in self._goals_in_hand(before=is_record):
             for key, words in goal.check.items():
                 if topic_of(key) == topic:
                     return words if isinstance(words, str) else words[0]
-            if topic == "order id" and (named := sorted(values("order", goal.ask))):
+            if is_record and (named := sorted(values(shape, goal.ask))):
                 return named[0].upper()
         return None
+
+    def _goals_in_hand(self, *, before: bool) -> Iterator[Goal]:
+        """The open goals, and if wanted those settled before, the latest first."""
+        yield from (self._agenda[place].goal for place in self._open_places())
+        settled = [p for p in self._agenda if p.stage not in (*OPEN, Stage.WAITING)]
+        yield from (pursuit.goal for pursuit in reversed(settled) if before)
 
     # --- and then --------------------------------------------------------------------------------
 

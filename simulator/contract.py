@@ -14,6 +14,7 @@ from typing import Any, Self
 from ..language import amounts, dates, emails, ids, numbers, plain
 from ..task import UserScript
 from ..transcript import UserEnd, UserReply
+from .proposals import values
 
 _LONG_NUMBER = re.compile(r"(?<![\w.,])\d{5,}(?![\w.,]\d|\w)")
 _TELLING = re.compile(r"[\d@]")  # whatever can be invented has one of these in it
@@ -53,12 +54,14 @@ class Contract:
 
     def __init__(self, script: UserScript, profile: Mapping[str, str]) -> None:
         self._known: set[str] = set()
-        self.hear("\n".join((*_texts(script.model_dump()), *profile.values())))
+        text = "\n".join((*_texts(script.model_dump()), *profile.values()))
+        self._has_reservations = bool(values("reservation", text))
+        self.hear(text)
 
     def hear(self, text: str) -> None:
         """Whatever is named here may be named by the customer from now on."""
         if _TELLING.search(text):
-            self._known.update(_named(text), map(_number, numbers(text)))
+            self._known.update(self._named(text), map(_number, numbers(text)))
 
     def check(self, reply: UserReply, never_put: Sequence[str] = ()) -> str | None:
         """Why the agent must not hear this line, or None if it may.
@@ -70,7 +73,7 @@ class Contract:
         said = plain(reply.content)
         if not said:
             return "said nothing"
-        for token in _named(reply.content) if _TELLING.search(said) else ():
+        for token in self._named(reply.content) if _TELLING.search(said) else ():
             if token not in self._known:
                 return f"invented {token!r}: it is in no script, profile or line before"
         if found := _AS_AGENT.search(said):
@@ -81,10 +84,16 @@ class Contract:
             return f"ended as if all goals were met, but never asked: {never_put[0]!r}"
         return None
 
+    def _named(self, text: str) -> Iterator[str]:
+        yield from _named(text)
+        if self._has_reservations:  # elsewhere, "1000ML" is a size
+            yield from values("reservation", text)
+
     def fork(self) -> Self:
         """The same contract at the same point; the two never affect each other."""
         twin = object.__new__(type(self))
         twin._known = self._known.copy()
+        twin._has_reservations = self._has_reservations
         return twin
 
 

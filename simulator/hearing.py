@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ..language import asks_to_confirm, plain, refuses
@@ -42,8 +42,14 @@ TOPICS: dict[str, re.Pattern[str]] = {
         r"orders? ?(?:ids?|numbers?|no)\b", r"(?:which|what|order are you) order", "which orders?",
         r"(?:id|number) of (?:the|your) order",
     ),
+    "reservation id": _words(
+        r"(?:reservations?|bookings?|confirmation) ?(?:ids?|numbers?|codes?|reference)\b",
+        r"which (?:of your )?(?:reservations?|bookings?)\b", "record locator",
+        r"(?:id|number) of (?:the|your) (?:reservation|booking)",
+    ),
     "address": re.compile(
-        r"(?<!email )(?<!e-mail )(?<!mail )\baddress|\bstreet\b|\bcity\b|ship (?:it|them) to"
+        r"(?<!email )(?<!e-mail )(?<!mail )\baddress|\bstreet\b|ship (?:it|them) to"
+        r"|(?<!departure )(?<!arrival )(?<!destination )(?<!which )(?<!what )\bcity\b"
     ),
     "payment method": _words(
         "payment", r"pay (?:for|with)\b", r"refund(?:ed)? (?:to|method|go)", r"like to pay",
@@ -61,6 +67,28 @@ TOPICS: dict[str, re.Pattern[str]] = {
         r"items? (?:you|to|that)\b", r"the items?\b",
     ),
 }  # fmt: skip
+OWN_TOPICS: dict[str, re.Pattern[str]] = {
+    "passengers": _words(
+        "(?<!a )(?<!per )(?<!each )passengers?", "travell?ers?",
+        r"who(?:'s| is| are| will be) (?:flying|travell?ing)",
+    ),
+    "bags": _words(r"bags?\b", r"baggages?\b", "luggage", "suitcase"),
+    "insurance": _words("insur"),
+    "cabin": _words("cabin", r"(?:travel|service|fare|which|what) class\b", "economy"),
+    "flight": _words(
+        r"which (?:\w+ ){0,3}flights?\b", "(?:what|which) options?", "prefer",
+        r"(?:new|what|specific) flights?\b", "flight numbers?", "flights? (?:would|do) you",
+    ),
+    "date": _words(
+        r"dates?\b(?! of birth)", "(?:what|which) days?", "when (?:would|do) you", "travel days?"
+    ),
+    "origin": _words("origin", r"(?:depart|fly|travel|leav)\w* from", "departure (?:city|airport)"),
+    "destination": _words(
+        "destination", "(?:fly|travel|go)(?:ing)? to", "arrival (?:city|airport)"
+    ),
+    "trip": _words("one[- ]way", "round[- ]trip", "(?:type|kind) of trip"),
+}  # fmt: skip
+"""Topics that are heard only by customers whose script has something to say about them."""
 IDENTITY = ("email", "user id", "name", "zip")
 """Topics that say who somebody is, in the order in which a customer thinks of them."""
 
@@ -68,7 +96,12 @@ _IDENTIFY = _words(
     "identity", "authenticat", r"verify (?:you\b|your account|who you)", "who i am speaking",
     r"(?:locate|find|access|look up|pull up) your (?:account|profile)",
 )  # fmt: skip
-_ORDER = re.compile(r"\borders?\b")
+_ORDER = re.compile(r"\b(?:orders?|reservations?|bookings?)\b")
+
+
+_IN_SHORT = {
+    "item": "items", "name": "name", "order": "order id", "reservation": "reservation id"
+}  # fmt: skip
 
 
 @lru_cache(maxsize=1024)
@@ -79,8 +112,8 @@ def topic_of(key: str) -> str:
     ('email', 'payment method', 'color')
     """
     word = _american(plain(key))
-    if word in ("item", "name", "order"):
-        return {"item": "items", "name": "name", "order": "order id"}[word]
+    if word in _IN_SHORT:
+        return _IN_SHORT[word]
     return next((topic for topic, pattern in TOPICS.items() if pattern.search(word)), word)
 
 
@@ -133,7 +166,7 @@ _REQUEST = re.compile(
         r"how (?:would you like|do you (?:like|want)|should)\b",
         r"wh(?:at|ich|y|ere|o)(?:'s)?\b[^?]{0,200}\?",
         r"(?:are you able|do you (?:have|know|remember))\b[^?]{0,120}\?",
-        r"your (?:\w+ ){0,3}(?:e-?mail|names?|zip)\b[^.!]{0,120}(?:\?|\bplease\b)",
+        r"your (?:\w+ ){0,3}(?:e-?mail|names?|zip|id|number)\b[^.!]{0,120}(?:\?|\bplease\b)",
     )
 )  # fmt: skip
 _THOSE = re.compile(r"\b(?:those|these|this|that) (?:details?|information|info)\b")
@@ -146,6 +179,19 @@ _OFFER = re.compile(
         "would (?:that|this|it) (?:be|work)",
     )
     + r"[^?]{0,400}\?"
+)  # fmt: skip
+_OPEN_QUESTION = re.compile(  # asks for a fact, however it goes on: "which ... would you like?"
+    r"^(?:(?:to|on|from|at|in|with|for|and|so|then|also|now|great|okay|ok|thanks)[,.!]? )*"
+    r"(?:which|what|when|where|who|how many|how much)\b"
+    r"(?!.*\b(?:proceed|go ahead|yes|confirm)\b)"
+)
+_EXTRA = re.compile(
+    r"\b"
+    + _any(
+        "(?:would|do) you (?:also |still )?(?:like|want|need|wish|prefer|have)",
+        r"will you (?:be )?(?:check|bring|need|want)\w*", r"are you (?:check|bring)\w*",
+    )
+    + r"\b(?! (?:me|us)\b| to (?:proceed|go ahead|continue|confirm))[^?]{0,300}\?"
 )  # fmt: skip
 _ANYTHING_ELSE = re.compile(
     r"\b"
@@ -171,7 +217,8 @@ _DONE = _any(
     "cancel+[e]?d", "returned", "exchanged", "modified", "updated", "changed", "switched", "done",
     "processed", "requested", "submitted", "initiated", "completed?", "placed", "refunded",
     "replaced", "set up", "booked", "added", "removed", "upgraded", "applied", "scheduled", "fixed",
-    "swapped", "gone through", "issued", "charged", "redirected", "started", "handled",
+    "swapped", "gone through", "issued", "charged", "redirected", "started", "handled", "sent",
+    "rebooked", "downgraded", "corrected", "credited",
 )  # fmt: skip
 _REPORT = re.compile(
     r"^(?:all )?(?:done|set)\b|ed successfully\b|\b"
@@ -203,7 +250,8 @@ _MAYBE = re.compile(
 _NOT_FOUND = re.compile(
     r"\b(?:(?:can(?:not|'t)|could(?: not|n't)|unable to|not able to|(?:did|do|does|was|have|has)"
     r"(?: not|n't)|isn't) (?:\w+ ){0,3}?(?:find|found|locate|match\w*|verify|identify|recogni[sz]e)"
-    r"|(?:is|was) not found|no (?:such |matching )?(?:account|user|customer|profile|order))\b"
+    r"|(?:is|was) not found|no (?:such |matching )?(?:account|user|customer|profile|order"
+    r"|reservation|booking))\b"
 )
 _NO_REFUSAL = re.compile(
     r"^(?:please note[:,]? )?(?:that )?(?:once|after|afterwards|if)\b(?![^,]{0,80}, (?:i|we)\b)|\b"
@@ -224,19 +272,31 @@ _SOFT_REFUSAL = re.compile(
 )
 _ENGLISH = re.compile(
     r"\b(?:the|you|your|i|to|is|it|a|an|and|of|we|for|please|can|yes|no|ok|okay|done|thanks|hello|hi"
-    r"|sorry|what|which|not|have|has|been|was|are|by|with|on|all|this|that|order|bye|good)\b|\d"
+    r"|sorry|what|which|not|have|has|been|was|are|by|with|on|all|this|that|order|bye|good|who|will)\b|\d"
 )
 
-# What is done to an order; "change" and "exchange" are one, since customers mix them up.
+# What is done for a customer; "change" and "exchange" are one, since customers mix them up.
 _ACTS: dict[str, re.Pattern[str]] = {
     "cancel": _words(r"cancel"),
     "return": re.compile(
         r"\breturn(?:s|ed|ing)?\b(?! (?:instructions?|label|shipping|process|policy|window|email"
-        r"|of the old))|\b(?:send|ship)(?:ing)? (?:\w+ ){1,3}back\b|\bmoney back\b"
+        r"|of the old|on|flights?|trips?|legs?|journeys?|tickets?|dates?)\b)"
+        r"|\b(?:send|ship)(?:ing)? (?:\w+ ){1,3}back\b|\bmoney back\b"
     ),
     "alter": _words(
-        r"(?:exchang|swap|modif|chang|updat|switch|replac|edit|alter)\w*",
+        r"(?:exchang|swap|modif|chang|updat|switch|replac|edit|alter|upgrad|downgrad|rebook)\w*",
         r"(?:different|another) (?:size|colou?r|item|model|one)",
+        "mov(?:e|ing) (?:you|it|them|your|the (?:flight|trip))",
+    ),
+    "book": _words(
+        r"book(?:ing)? (?:an?|the|this|that|these|those|it|me|us|you|two|flights?"
+        r"|your (?:flight|trip))\b"
+    ),
+    "add bags": re.compile(r"\badd(?:ing)?\b[^.?!]{0,40}\b(?:bags?|luggage|suitcases?)\b"),
+    "compensate": _words(
+        "compensat",
+        r"(?:send|issue|give|offer)\w* (?:you |me )?an? (?:\$[\d.,]+ )?"
+        "(?:certificate|voucher)",
     ),
 }
 _NOT_ACTS = re.compile(
@@ -248,7 +308,7 @@ _NOT_ACTS = re.compile(
 
 @lru_cache(maxsize=256)
 def acts_in(text: str) -> frozenset[str]:
-    """What the text speaks of doing: cancel, return, alter (change or exchange).
+    """What the text speaks of doing: cancel, return, alter (change or exchange), book ...
 
     >>> sorted(acts_in("I can return it, or swap it for another size")), acts_in("It's blue")
     (['alter', 'return'], frozenset())
@@ -266,6 +326,9 @@ class Heard:
         requests: Sentences that ask for a fact, in plain form.
         asks_yes: It asks for a yes before something is done.
         offers: It asks whether something is wanted.
+        extras: Sentences that ask whether something is wanted beside what was asked for: bags,
+            insurance; see `with_extras`.
+        asks_beyond: It asks for a yes, or offers something, in other sentences than these.
         refusals: Sentences that turn a request down.
         reports: Sentences that say something has been done.
         not_found: Something the customer said could not be found.
@@ -283,6 +346,8 @@ class Heard:
     requests: tuple[str, ...]
     asks_yes: bool
     offers: bool
+    extras: tuple[str, ...]
+    asks_beyond: bool
     refusals: tuple[str, ...]
     reports: tuple[str, ...]
     not_found: bool
@@ -315,13 +380,17 @@ def _understood(text: str) -> Heard:
     more = {part for part in parts if _ANYTHING_ELSE.search(part)}
     rest = [part for part in parts if part not in more]
     human = {part for part in rest if _TRANSFER_OFFER.search(part)}
-    asks_yes = {part for part in rest if asks_to_confirm(part)}
-    offers = {part for part in rest if _OFFER.search(part)}
+    closed = [part for part in rest if not _OPEN_QUESTION.search(part)]
+    asks_yes = {part for part in closed if asks_to_confirm(part)}
+    offers = {part for part in closed if _OFFER.search(part)}
+    extras = {part for part in rest if _EXTRA.search(part)}
     return Heard(
         text=text,
         requests=tuple(_requests(rest)),
         asks_yes=bool(asks_yes - human),
         offers=bool(offers - human),
+        extras=tuple(part for part in rest if part in extras - human),
+        asks_beyond=bool((asks_yes | offers) - human - extras),
         refusals=tuple(part for part in parts if _is_refusal(part)),
         reports=tuple(part for part in parts if _is_report(part)),
         not_found=bool(_NOT_FOUND.search(whole)),
@@ -362,6 +431,25 @@ def _is_report(sentence: str) -> bool:
     return not _NOT_YET.search(sentence[max(0, found.start() - 80) : found.start()])
 
 
+def with_extras(heard: Heard, own_words: frozenset[str]) -> Heard:
+    """The message with extras understood as questions, if the script has an answer to them.
+
+    >>> heard = hear("Would you like travel insurance?")
+    >>> with_extras(heard, frozenset()).offers, with_extras(heard, frozenset({"insurance"})).offers
+    (True, False)
+    """
+    about = [OWN_TOPICS[word] for word in own_words if word in OWN_TOPICS]
+    questions = tuple(part for part in heard.extras if any(p.search(part) for p in about))
+    if not questions:
+        return heard
+    return replace(
+        heard,
+        requests=(*heard.requests, *(part for part in questions if part not in heard.requests)),
+        asks_yes=heard.asks_yes and heard.asks_beyond,
+        offers=heard.offers and heard.asks_beyond,
+    )
+
+
 def without_refusals(text: str) -> str:
     """The text less the sentences that turn something down: what it still proposes."""
     pieces = (piece for line in text.split("\n") for piece in _BREAK.split(line))
@@ -385,11 +473,24 @@ def topics_asked(heard: Heard, own_words: frozenset[str] = frozenset()) -> list[
     if "address" in places and "name" not in places:
         places.pop("zip", None)
     for word in own_words:
-        if all(part in asked for part in word.split()):
-            places[word] = asked.find(word.split()[0])
+        if (place := _place_of(word, asked)) is not None:
+            places[word] = place
+    if "passengers" in places:  # whose names and dates of birth are asked for
+        places = {topic: at for topic, at in places.items() if topic not in _OF_A_PERSON}
     if not places.keys() & {*IDENTITY} and (found := _IDENTIFY.search(asked)):
         places["identity"] = found.start()
     return sorted(places, key=lambda topic: (places[topic], topic))
+
+
+_OF_A_PERSON = ("name", "date of birth")
+
+
+def _place_of(word: str, asked: str) -> int | None:
+    """Where one of the script's own topics is asked for; None if it is not."""
+    if (pattern := OWN_TOPICS.get(word)) and (found := pattern.search(asked)):
+        return found.start()
+    parts = word.split()
+    return asked.find(parts[0]) if all(part in asked for part in parts) else None
 
 
 def either_will_do(heard: Heard) -> bool:

@@ -16,6 +16,10 @@ from .hearing import acts_in, topic_of
 
 SHAPES: dict[str, re.Pattern[str]] = {
     "order": re.compile(r"#[A-Za-z]+\d{3,}"),
+    "flight": re.compile(r"\b[A-Z]{3}\d{3}\b"),
+    "reservation": re.compile(
+        r"\b(?![A-Z]{3}\d{3}\b)(?=\d*[A-Z])(?=[A-Z]*\d)[A-Z\d]{6}\b"  # letters alone are a word
+    ),
     "payment": re.compile(r"\b(?:credit_card|gift_card|paypal|debit_card|certificate)_\d{3,}\b"),
     "person": re.compile(r"\b[a-z]+_[a-z]+_\d{3,}\b"),
     "item": re.compile(r"(?<![\w#])\d{10}\b"),
@@ -25,9 +29,12 @@ SHAPES: dict[str, re.Pattern[str]] = {
         r"|Blvd|Court|Ct|Way|Place|Pl|Terrace|Circle|Parkway)\b"
     ),
 }
+RECORDS = ("order", "reservation")
+"""Shapes of the ids of what a customer has with the business."""
 CONTRASTS: tuple[tuple[str, ...], ...] = (
     ("paypal", "gift card", "credit card", "debit card"),
     ("no longer needed", "ordered by mistake"),
+    ("basic_economy", "economy", "business"),
 )
 """Words of which, in one proposal, one rules the others out."""
 
@@ -149,6 +156,8 @@ def compare(goal: Goal, text: str, harmless: Iterable[str] = ()) -> Fit:
         wordings = [words] if isinstance(words, str) else words
         shaped = [wording for wording in wordings if shape_of(wording)]
         verdict = _shaped_verdict(own, shaped, text) if shaped else None
+        if verdict is False and shape_of(shaped[0]) == "date":
+            verdict = says(text, wordings) or None  # "May 20" beside a date of birth
         if verdict is None:
             verdict = _worded_verdict(wordings, text)
         if verdict is not None:
@@ -189,7 +198,7 @@ def _strangers(
     matter of course, so it counts only if the script says which item is given up.
     """
     shape = shape_of(value) or ""
-    if shape not in ("order", "item") or not (others := values(shape, text) - own[shape]):
+    if shape not in (*RECORDS, "item") or not (others := values(shape, text) - own[shape]):
         return False
     if shape == "item" and "alter" in acts_in(text) and "items" not in map(topic_of, goal.check):
         return False
@@ -199,21 +208,31 @@ def _strangers(
 
 def _spelled(wording: str) -> str:
     """A wording in words: the kind of payment, for the id of one."""
-    return plain(wording).replace("_", " ")
+    return _with_cabins(plain(wording).replace("_", " "))
+
+
+def _with_cabins(text: str) -> str:
+    """The text with "basic economy" as one word, so that it does not say "economy"."""
+    return text.replace("basic economy", "basic_economy")
 
 
 def _worded_verdict(wordings: list[str], text: str) -> bool | None:
     """True: one wording is said; False: a word that rules it out; None: neither."""
-    if says(text, wordings):
+    said, lines = _with_cabins(plain(text)), _with_cabins(text.lower())
+    if says(said, [_with_cabins(plain(wording)) for wording in wordings]):
         return True
-    said = plain(text)
     for group in CONTRASTS:
-        mine = [word for word in group if any(word in _spelled(w) for w in wordings)]
-        if any(word in said for word in mine):
+        mine = [word for word in group if any(_has(_spelled(w), word) for w in wordings)]
+        if any(_has(said, word) for word in mine):
             return True
-        if mine and any(word in said and not _aside(word, text) for word in group):
+        if mine and any(_has(said, word) and not _aside(word, lines) for word in group):
             return False
     return None
+
+
+def _has(text: str, word: str) -> bool:
+    """Whether the word stands in the text, be it in the plural."""
+    return re.search(rf"(?<!\w){word}", text) is not None
 
 
 def _other_act(goal: Goal, text: str) -> bool:

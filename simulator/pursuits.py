@@ -9,7 +9,7 @@ from enum import Enum
 from ..language import plain, says
 from ..task import Goal, Words
 from .hearing import acts_in
-from .proposals import values
+from .proposals import RECORDS, values
 
 
 class Stage(Enum):
@@ -72,10 +72,13 @@ def acts_refused(refusal: str) -> frozenset[str]:
 
 
 def names_another(goal: Goal, report: str) -> bool:
-    """Whether the report names orders, and none of the goal's."""
-    orders = values("order", report)
-    own = values("order", " ".join([goal.ask, *checked_words(goal)]))
-    return bool(orders and own and not orders & own)
+    """Whether the report names orders or reservations, and none of the goal's."""
+    text = " ".join([goal.ask, *checked_words(goal)])
+    named, own = (
+        {one for shape in RECORDS for one in values(shape, said.upper())}  # reports are plain
+        for said in (report, text)
+    )
+    return bool(named and own and not named & own)
 
 
 def wordings_of(words: Words) -> list[str]:

@@ -23,7 +23,7 @@ from typing import Any
 import yaml
 
 from .tables import CABINS, METADATA, Cabin
-from .tools import BAG_CENTS, FREE_BAGS, INSURANCE_CENTS
+from .tools import BAG_CENTS, FREE_BAGS, INSURANCE_CENTS, RESERVATION_ID
 
 SEED = 20260515
 NOW = datetime(2026, 5, 15, 15)
@@ -338,7 +338,7 @@ class _Airline:
         total_bags, nonfree = self._bags(customer, cabin, len(passengers))
         insured = self.chance(0.35)
         status = "cancelled" if self.chance(0.06) else "active"
-        reservation_id = self.fresh(string.ascii_uppercase + string.digits, 6)
+        reservation_id = self._reservation_id()
         self.add(
             "reservations",
             reservation_id=reservation_id,
@@ -367,6 +367,18 @@ class _Airline:
         total = sum(prices) * 100 * len(passengers) + BAG_CENTS * nonfree
         total += INSURANCE_CENTS * len(passengers) * insured
         self._pay(reservation_id, self._split(customer, total, status), status)
+
+    def _reservation_id(self) -> str:
+        """A code with letters and digits; one that has only either gets its last sign replaced."""
+        code = self.fresh(string.ascii_uppercase + string.digits, 6)
+        if RESERVATION_ID.fullmatch(code):
+            return code
+        others = string.digits if code.isalpha() else string.ascii_uppercase
+        start = sum(map(ord, code))
+        shifted = (others[(start + n) % len(others)] for n in range(len(others)))
+        code = next(new for last in shifted if (new := code[:-1] + last) not in self.taken)
+        self.taken.add(code)
+        return code
 
     def _itinerary(self, there_and_back: bool) -> tuple[list[Leg], str]:
         """A trip within the month, and where it leads: direct or with one change each way."""

@@ -17,6 +17,7 @@ do as the agent says. Every refusal comes before the first write, and money move
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date as calendar_date
@@ -49,6 +50,8 @@ FREE_BAGS = {
 """For each passenger, by membership of the customer who booked."""
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+RESERVATION_ID = re.compile(r"(?![A-Z]{3}\d{3})(?=\d*[A-Z])(?=[A-Z]*\d)[A-Z\d]{6}")
+"""Letters and digits, so that no number is taken for a word, an amount or a flight."""
 
 Date = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
 Bags = Annotated[int, Field(ge=0)]
@@ -693,7 +696,8 @@ def _new_reservation_id(db: Database, *trip: str) -> str:
         "".join(_ALPHABET[digest // len(_ALPHABET) ** place % len(_ALPHABET)] for place in range(6))
         for digest in _digests("reservation", *trip)
     )
-    return next(id for id in ids if db.row(q.RESERVATION, reservation_id=id) is None)
+    telling = filter(RESERVATION_ID.fullmatch, ids)
+    return next(id for id in telling if db.row(q.RESERVATION, reservation_id=id) is None)
 
 
 def _new_certificate_id(db: Database, user_id: str, cents: int) -> str:

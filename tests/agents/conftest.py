@@ -1,7 +1,8 @@
-"""Plays whole episodes of the retail desk, without the harness: a loop over `Episode`."""
+"""Plays whole episodes at a desk, without the harness: a loop over `Episode`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import pytest
 
@@ -45,38 +46,51 @@ class Played:
 Play = Callable[..., Played]
 
 
+@cache
+def grading(domain: str) -> Grading:
+    """The graders of a domain, with what they remember of its tasks."""
+    return Grading(load_domain(domain))
+
+
 @pytest.fixture(scope="session")
 def retail() -> Domain:
-    """The shipped domain."""
+    """The shipped shop."""
     return load_domain("retail")
 
 
 @pytest.fixture(scope="session")
-def brief(retail: Domain) -> Callable[..., Brief]:
-    """Makes briefs of the retail desk."""
-    tools = tuple(tool.schema for tool in retail.tools.values())
+def airline() -> Domain:
+    """The shipped airline."""
+    return load_domain("airline")
 
-    def make(task: Task | None = None, seed: int = 0) -> Brief:
-        return Brief("retail", retail.policy, tools, retail.world.now.isoformat(), seed, task)
+
+@pytest.fixture(scope="session")
+def brief() -> Callable[..., Brief]:
+    """Makes briefs, of the shop unless the task or the caller says otherwise."""
+
+    def make(task: Task | None = None, seed: int = 0, domain: str = "retail") -> Brief:
+        desk = load_domain(task.domain if task else domain)
+        tools = tuple(tool.schema for tool in desk.tools.values())
+        return Brief(desk.name, desk.policy, tools, desk.world.now.isoformat(), seed, task)
 
     return make
 
 
 @pytest.fixture(scope="session")
-def play(retail: Domain, brief: Callable[..., Brief]) -> Play:
+def play(brief: Callable[..., Brief]) -> Play:
     """Plays one task with one agent."""
-    grading = Grading(retail)
 
     def run(spec: str, task: Task, seed: int = 0, max_turns: int = 40) -> Played:
-        kind = agent_kind(spec)
-        agent = kind.make(brief(task if kind.sees_task else None, seed))
-        with Episode.start(retail, task, seed=seed, max_turns=max_turns) as episode:
+        kind, desk = agent_kind(spec), load_domain(task.domain)
+        seen = task if kind.sees_task else None
+        agent = kind.make(brief(seen, seed, desk.name))
+        with Episode.start(desk, task, seed=seed, max_turns=max_turns) as episode:
             while episode.needs is not None:
                 if episode.needs == "user":
                     episode.user_turn()
                 else:
                     episode.act(agent.act(episode.observation))
-            grade = grading.grade(task, episode.transcript, episode.db)
+            grade = grading(desk.name).grade(task, episode.transcript, episode.db)
             return Played(Transcript(episode.transcript), grade)
 
     return run

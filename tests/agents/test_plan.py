@@ -85,3 +85,18 @@ def test_a_request_without_anything_expected_is_refused_or_handed_over() -> None
     *_, handed_over = plan(make_task(goals, outcomes=outcomes, hand_over=True), WRITERS)
     assert handed_over.hand_over
     assert not handed_over.refuses
+
+
+def test_reservation_numbers_count_as_ids() -> None:
+    """And so do the numbers of the flights that a change lists, however deep they stand."""
+    goals = [
+        {"ask": "Add a bag to 8A3XK2, please"},
+        {"ask": "Put me on WRN104 in 8A3XK2, please, and not on the one I have now"},
+    ]
+    flights = [{"flight_number": "WRN104", "date": "2026-05-20"}]
+    change = {"name": "change_flights", "arguments": {"id": "8A3XK2", "flights": flights}}
+    bags = {"name": "add_bags", "arguments": {"id": "8A3XK2", "total": 1}}
+    task = make_task(goals, outcomes=[{"actions": [change, bags]}])
+    stages = plan(task, frozenset({"change_flights", "add_bags"}))
+    assert [[w.name for w in s.writes] for s in stages] == [["add_bags"], ["change_flights"]]
+    assert stages[1].ids == {"8A3XK2", "WRN104"}

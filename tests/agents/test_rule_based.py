@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from passhat.agents.agent import Brief
-from passhat.agents.registry import agent_kind
-from passhat.agents.rule_based.words import (
+from passhat.agents.rule_based.retail_words import (
     Wish,
     address_in,
     best_variant,
@@ -18,17 +17,10 @@ from passhat.agents.rule_based.words import (
     wish_in,
 )
 from passhat.domains.domain import Domain
-from passhat.transcript import (
-    ErrorKind,
-    Message,
-    MessageEvent,
-    Observation,
-    Stop,
-    ToolCalls,
-    ToolResultEvent,
-)
+from passhat.transcript import ErrorKind
 
 from .conftest import Play
+from .fuzzing import play_at_random
 
 
 def test_it_is_a_useful_middle(play: Play, retail: Domain) -> None:
@@ -169,19 +161,4 @@ def test_no_words_and_no_tool_results_break_it(
     spec: str, brief: Callable[..., Brief], data: st.DataObject
 ) -> None:
     """Whatever it hears, it makes a proper move, and comes to an end."""
-    agent = agent_kind(spec).make(brief(seed=data.draw(st.integers(0, 99))))
-    action: object = Message(content="")
-    for _ in range(25):
-        if isinstance(action, Stop):
-            return
-        if isinstance(action, ToolCalls):
-            json.dumps([call.arguments for call in action.calls])
-            content, error = data.draw(RESULTS)
-            event = ToolResultEvent(
-                index=0, turn=0, call_id="", name="", content=content, error=error
-            )
-            action = agent.act(Observation(events=(event,)))
-        else:
-            event = MessageEvent(index=0, turn=0, by="user", content=data.draw(LINES))
-            action = agent.act(Observation(events=(event,)))
-        assert isinstance(action, Message | ToolCalls | Stop)
+    play_at_random(spec, brief(seed=data.draw(st.integers(0, 99))), data, LINES, RESULTS)

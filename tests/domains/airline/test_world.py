@@ -22,7 +22,7 @@ from passhat.domains.airline.tables import (
     METADATA,
     RESERVATION_STATUSES,
 )
-from passhat.domains.airline.tools import FREE_BAGS, MAX_PASSENGERS, MAX_PAYING
+from passhat.domains.airline.tools import FREE_BAGS, MAX_PASSENGERS, MAX_PAYING, RESERVATION_ID
 from passhat.domains.database import Database
 
 NOW = "2026-05-15T15:00:00"
@@ -82,6 +82,14 @@ def test_rows_are_written_one_compact_object_a_line() -> None:
     assert as_lines([{"a": 1, "b": "é"}, {"a": 2, "b": None}]) == (
         '{"a":1,"b":"é"}\n{"a":2,"b":null}\n'
     )
+
+
+def test_reservation_numbers_are_told_from_words_and_flights(db: Database) -> None:
+    """Each has letters and digits, and none is formed like a flight number."""
+    numbers = [row["reservation_id"] for row in db.find("reservations", {})]
+    assert all(RESERVATION_ID.fullmatch(number) for number in numbers)
+    for other in ("PLEASE", "202605", "WRN104", "8a3xk2"):
+        assert not RESERVATION_ID.fullmatch(other)
 
 
 def test_the_world_is_large_enough_and_small_enough(db: Database) -> None:

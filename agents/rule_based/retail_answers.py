@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 from ...language import plain
-from ..retail import Json, dollars, item_words, total
-from .words import options_named
+from ..notes import Json, dollars
+from ..retail import item_words, total
+from .retail_words import options_named
 
 
 def order_answer(text: str, order: Json) -> str:

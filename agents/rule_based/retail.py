@@ -1,8 +1,6 @@
-"""A small retail agent without a model. It never sees the task, only what it is told.
+"""The retail agent: works out one request after the other from the words and the rows.
 
-It identifies the customer, works out one request after the other, looks up what it needs, proposes,
-waits for a yes, writes, and reports. It reads English by a few dozen patterns, so it fails where a
-request is put in an unusual way; that makes it a baseline, not a benchmark's ceiling.
+It reads English by a few dozen patterns, so it fails where a request is put in an unusual way.
 """
 
 from __future__ import annotations
@@ -12,73 +10,41 @@ import re
 from collections.abc import Callable, Generator
 from typing import Any
 
-from ...language import agrees, plain
+from ...language import plain
 from ...transcript import Observation
 from ..agent import Brief
+from ..notes import Json
 from ..people import identify
-from ..retail import Json, Notes, change_words, paid, sum_needed
-from ..scripted import Forgotten, Script, ScriptedAgent, Step, StepKind, call, say
-from . import words
-from .answers import balance_answer, order_answer, product_answer, products_named
-from .words import Wish
+from ..retail import RetailNotes, paid
+from ..scripted import Step, StepKind
+from . import retail_words as words
+from .conversation import Declined, Reply, RuleBasedAgent
+from .retail_answers import balance_answer, order_answer, product_answer, products_named
+from .retail_words import Wish
 
-MOST_REQUESTS = 15
-"""Requests, answered or not, after which it gives up."""
-
-_MORE = "Is there anything else I can help you with?"
 _THEIRS = re.compile(r"\b(?:my|order(?:ed)?|sent|shipped|parcel|paid|came|comes? back)\b")
 _ALL = re.compile(
     r"\b(?:everything|all (?:of )?(?:it|them|the|items)|whole order|entire order|both)\b"
 )
 
-Reply = Generator[Step, Observation, str]
-"""A part of the conversation; gives what the customer said last."""
 
-
-class Declined(Exception):  # noqa: N818 - a turn of the conversation, not a mistake
-    """The request in hand cannot go on; carries what to tell the customer."""
-
-    def __init__(self, told: str, kind: StepKind = StepKind.REFUSE) -> None:
-        super().__init__(told)
-        self.kind = kind
-
-
-class Corrected(Exception):  # noqa: N818 - a turn of the conversation, not a mistake
-    """The customer did not agree to a proposal; carries what they said."""
-
-
-class RuleBasedAgent(ScriptedAgent):
+class RetailAgent(RuleBasedAgent[RetailNotes]):
     """Serves a retail customer by rules."""
 
     def __init__(self, brief: Brief) -> None:
-        super().__init__(brief)
-        self._notes = Notes()
-        self._heard: list[str] = []
-        self._answers: dict[str, str] = {}
+        super().__init__(brief, RetailNotes())
         self._at_hand = ""
+        self._wish = Wish.UNCLEAR
 
-    def script(self, opening: str) -> Script:
-        """Identify the customer, then deal with requests until there are no more."""
-        self._heard.append(opening)
-        user_id = yield from identify(self._heard)
-        if user_id is None:
-            sorry = "I am sorry, I cannot help without finding your account. Goodbye."
-            yield from say(StepKind.GOODBYE, sorry)
-            return
-        yield from self._look_up("get_user_details", {"user_id": user_id})
-        request, wish = " ".join(self._heard), None
-        for _ in range(MOST_REQUESTS):
-            last, wish = wish, words.wish_in(request)
-            if wish is Wish.GOODBYE:
-                break
-            if last is not None and "the same with" in plain(request):
-                wish = last
-            request = yield from self._request(wish, request)
-        yield from say(StepKind.GOODBYE, "Thank you for writing to us. Have a nice day!")
+    def _identify(self) -> Generator[Step, Observation, str | None]:
+        return (yield from identify(self._heard))
 
-    def _request(self, wish: Wish, text: str, corrected: bool = False) -> Reply:
-        """Deal with one request, again if corrected; gives what the customer says next."""
-        serve: Callable[[str], Reply] = {
+    def _understood(self, text: str) -> Callable[[str], Reply] | None:
+        wish = words.wish_in(text)
+        if wish is not Wish.GOODBYE and "the same with" in plain(text):
+            wish = self._wish
+        self._wish = wish
+        serves: dict[Wish, Callable[[str], Reply] | None] = {
             Wish.HUMAN: self._hand_over,
             Wish.CANCEL: self._cancel,
             Wish.RETURN: self._return,
@@ -88,18 +54,9 @@ class RuleBasedAgent(ScriptedAgent):
             Wish.PAYMENT: self._payment,
             Wish.QUESTION: self._question,
             Wish.FORBIDDEN: self._forbidden,
-        }.get(wish, self._unclear)
-        try:
-            return (yield from serve(text))
-        except Declined as declined:
-            return (yield from self._say(declined.kind, f"{declined} {_MORE}"))
-        except Corrected as correction:
-            if corrected:
-                kept = f"Then I leave everything as it is. {_MORE}"
-                return (yield from self._say(StepKind.REPORT, kept))
-            return (yield from self._request(wish, f"{text} {correction}", corrected=True))
-        except Forgotten:
-            return (yield from self._say(StepKind.REPORT, f"That is noted. {_MORE}"))
+            Wish.GOODBYE: None,
+        }
+        return serves.get(wish, self._unclear)
 
     # --- what is asked for ------------------------------------------------------------------------
 
@@ -165,25 +122,16 @@ class RuleBasedAgent(ScriptedAgent):
         if "balance" in plain(text) or ("gift card" in plain(text) and "left" in plain(text)):
             yield from self._look_up("get_user_details", {"user_id": self._profile["user_id"]})
             if told := balance_answer(self._profile):
-                return (yield from self._say(StepKind.ANSWER, f"{told} {_MORE}"))
+                return (yield from self._answer(told))
         mentioned = any(o in self._orders for o in words.order_ids(text))
         if not mentioned and not _THEIRS.search(plain(text)):
             for product_id in (yield from self._named_products(text)):
                 yield from self._look_up("get_product_details", {"product_id": product_id})
                 product = self._notes.products.get(product_id, {"name": "it", "variants": {}})
                 told = product_answer(text, product)
-                return (yield from self._say(StepKind.ANSWER, f"{told} {_MORE}"))
+                return (yield from self._answer(told))
         order = yield from self._order(text, "tell about")
-        return (yield from self._say(StepKind.ANSWER, f"{order_answer(text, order)} {_MORE}"))
-
-    def _forbidden(self, text: str) -> Reply:
-        raise Declined("I am sorry, I cannot do that: our policy does not allow it.")
-        yield  # a generator like the others
-
-    def _hand_over(self, text: str) -> Reply:
-        summary = {"summary": f"The customer says: {text}"}
-        yield from call(StepKind.HAND_OVER, "transfer_to_human_agents", summary)
-        return ""
+        return (yield from self._answer(order_answer(text, order)))
 
     def _unclear(self, text: str) -> Reply:
         return (
@@ -197,30 +145,9 @@ class RuleBasedAgent(ScriptedAgent):
     # --- what it needs for that -------------------------------------------------------------------
 
     @property
-    def _profile(self) -> Json:
-        return self._notes.profile or {"user_id": ""}
-
-    @property
     def _orders(self) -> list[str]:
         orders: list[str] = self._profile.get("orders", [])
         return orders
-
-    def _say(self, kind: StepKind, text: str) -> Reply:
-        answer = yield from say(kind, text)
-        self._heard.append(answer)
-        return answer
-
-    def _ask(self, question: str) -> Reply:
-        return (yield from self._say(StepKind.ASK, question))
-
-    def _look_up(self, name: str, arguments: Json) -> Generator[Step, Observation, str]:
-        """What a tool answers; empty if it refuses. Nothing is asked twice between two changes."""
-        key = json.dumps([name, arguments])
-        if key not in self._answers:
-            result = yield from call(StepKind.LOOK_UP, name, arguments)
-            self._notes.read(result, arguments)
-            self._answers[key] = result.content if result and result.error is None else ""
-        return self._answers[key]
 
     def _order(self, text: str, to_do: str, *statuses: str) -> Generator[Step, Observation, Json]:
         """The order spoken of, by number or by what is in it, in one of these states."""
@@ -327,23 +254,6 @@ class RuleBasedAgent(ScriptedAgent):
     def _named_products(self, text: str) -> Generator[Step, Observation, list[str]]:
         listed = yield from self._look_up("list_all_product_types", {})
         return list(products_named(text, _table(listed)))
-
-    def _change(self, name: str, arguments: Json) -> Reply:
-        """Propose a change, wait for a yes, make it, report; gives what the customer says next."""
-        worked_out = None
-        if expression := sum_needed(name, arguments, self._notes):
-            worked_out = yield from self._look_up("calculate", {"expression": expression})
-        plan = change_words(name, arguments, self._notes, worked_out)
-        proposal = f"I will {plan}. Do you want me to go ahead? (yes/no)"
-        answer = yield from self._say(StepKind.PROPOSE, proposal)
-        if not agrees(answer):
-            raise Corrected(answer)
-        result = yield from call(StepKind.WRITE, name, arguments)
-        self._answers.clear()
-        self._notes.read(result, arguments)
-        if result is not None and result.error is not None:
-            raise Declined(f"I am sorry, that was not possible: {result.content}.")
-        return (yield from self._say(StepKind.REPORT, f"Done. As agreed: {plan}. {_MORE}"))
 
 
 def _items_named(order: Json, text: str) -> list[Json]:

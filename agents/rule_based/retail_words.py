@@ -8,7 +8,8 @@ from enum import StrEnum
 from typing import Any
 
 from ...language import ids, plain
-from ..retail import Json
+from ..notes import Json
+from .patterns import GOODBYE, any_word
 
 
 class Wish(StrEnum):
@@ -27,42 +28,38 @@ class Wish(StrEnum):
     UNCLEAR = "unclear"
 
 
-def _words(*alternatives: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(alternatives)})\b")
-
-
 _WISHES: dict[Wish, re.Pattern[str]] = {
-    Wish.HUMAN: _words(
+    Wish.HUMAN: any_word(
         "human", "real person", "representative", "supervisor", "manager", "invoice", "lawyer",
         "legal", "complain", "complaint", "(?:delete|close) (?:my|the) account", "trac(?:e|ing)",
         "never (?:arrived|came|reached)", "(?:got|is|was) lost", "damaged", "broken", "price match",
         "match (?:the|that|their) price", r"change (?:my|the) (?:e-?mail|(?:last |first )?name)",
         "new (?:credit )?card to my", "charged? (?:me|twice)", "charge (?:i|that|on)",
     ),
-    Wish.FORBIDDEN: _words(
+    Wish.FORBIDDEN: any_word(
         "discount", "voucher", "coupon", "compensation", "goodwill", "new order", "undo",
         "reinstate", r"my \w+'s (?:order|account)", "split", "add (?:an?|another|one more)",
         "(?:take|remove|drop) .{1,60} (?:out|from)", "back in motion",
     ),
-    Wish.DEFAULT_ADDRESS: _words(
+    Wish.DEFAULT_ADDRESS: any_word(
         r"(?:update|change|make|put|set)\b.*\b(?:default|profile)", "my own address"
     ),
-    Wish.RETURN: _words(
+    Wish.RETURN: any_word(
         "return(?:ing)?", "send(?:ing)? (?:(?:it|them|this|these) )?back", "take back", "go back",
     ),
-    Wish.EXCHANGE: _words(
+    Wish.EXCHANGE: any_word(
         r"exchang\w*", r"swap\w*", r"replac\w*", "(?:different|another) (?:size|color|one|variant)",
         "instead of the", "upgrade",
         r"(?:change|modify|switch) (?:the|my|it|an?)\b(?!.*\b(?:address|pay|card|paypal)\b)",
     ),
-    Wish.PAYMENT: _words(
+    Wish.PAYMENT: any_word(
         r"pay(?:ing|ment)?", "paypal", "gift card", "credit card", "mastercard", "visa", "charge"
     ),
-    Wish.ADDRESS: _words(
+    Wish.ADDRESS: any_word(
         "address", "(?:delivered|ship|shipped|sent|come|go|goes) to", r"sen[dt] (?:it|#\w+) to",
         "apartment", "apt", "unit", "suite",
     ),
-    Wish.CANCEL: _words(r"cancel\w*"),
+    Wish.CANCEL: any_word(r"cancel\w*"),
 }  # fmt: skip
 _QUESTION = re.compile(
     r"^(?:(?:and|also|so|then|hi|hello),? )*"
@@ -70,15 +67,10 @@ _QUESTION = re.compile(
     r"|\b(?:how (?:much|many|long)|what(?:'s| is| was)|which|when|where(?:'s| is)|tell me"
     r"|do you (?:have|sell)|is there|are there|status|tracking)\b"
 )
-_WANTS = _words(
+_WANTS = any_word(
     "please", "want", "like to", "need to", "(?:could|can) (?:you|i)", "let's", "i'd", "cancel",
     "return", "exchange",
 )  # fmt: skip
-_GOODBYE = re.compile(
-    r"\b(?:that(?:'s| is| will be| was) (?:all|it|everything)|nothing else|bye|all set|leave it at"
-    r"|no,? (?:thanks|thank you|that)|have a (?:nice|good|great))\b"
-    r"|^(?:no|nope|thanks|thank you)[.! ]*$"
-)
 
 
 def wish_in(text: str) -> Wish:
@@ -97,7 +89,7 @@ def wish_in(text: str) -> Wish:
         return Wish.CANCEL
     if found:
         return found[0]
-    if _GOODBYE.search(said):
+    if GOODBYE.search(said):
         return Wish.GOODBYE
     return Wish.EXCHANGE if order_ids(text) else Wish.UNCLEAR  # "the lamp in #W1234567 in red"
 
