@@ -134,8 +134,9 @@ class Database:
         for table, before, after in self._journal(self._start if since is None else since):
             for key, old, new in _per_key(table, before, after):
                 net.setdefault((table.name, key), [old, None])[1] = new
+        # Not validated: these are the database's own values.
         return tuple(
-            RowChange(table=table, key=key, before=first, after=last)
+            RowChange.model_construct(table=table, key=key, before=first, after=last)
             for (table, key), (first, last) in net.items()
             if first != last
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import MetaData, Table
@@ -67,10 +68,12 @@ def differences(
     return result
 
 
+@lru_cache(maxsize=1024)
 def _compared(table: Table) -> list[str]:
     return [column.name for column in table.columns if column.info.get("compare", True)]
 
 
+@lru_cache(maxsize=1024)
 def _is_collection(table: Table) -> bool:
     return not all(column.info.get("compare", True) for column in table.primary_key)
 

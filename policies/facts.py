@@ -41,12 +41,13 @@ _ROUGHLY = re.compile(
 V = TypeVar("V")
 _WORD = re.compile(r"#?\w+")
 _JSON_TEXT = re.compile(r'"([^"]*)"')
-_JSON_NUMBER = re.compile(r"(?:(?<=[ :\[-])|^)\d+(?:\.\d+)?(?=[,}\]]|$)")
+_JSON_NUMBER = re.compile(r"[ :\[-](\d+(?:\.\d+)?)(?=[,}\]]|$)")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTH = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
     r"|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
 )
+_MONTH_NAME = re.compile("|".join(_MONTHS))
 _ISO_DAY = re.compile(r"\d{4}-(\d\d)-(\d\d)")
 _MONTH_DAY = re.compile(rf"({_MONTH})\.? ([0-3]?\d)(?![\d:$.]\d)")
 _DAY_MONTH = re.compile(rf"([0-3]?\d)(?:st|nd|rd|th)? (?:of )?({_MONTH})\b")
@@ -69,9 +70,12 @@ def days(text: str) -> list[str]:
     >>> days("April 2nd, or the 3rd of May; today is 2026-03-16")
     ['03-16', '04-02', '05-03']
     """
-    named = [(m, d) for m, d in _MONTH_DAY.findall(text)]
-    named += [(m, d) for d, m in _DAY_MONTH.findall(text)]
-    return [f"{month}-{day}" for month, day in _ISO_DAY.findall(text)] + [
+    named = []
+    if _MONTH_NAME.search(text):  # a cheap look before the careful ones
+        named += [(m, d) for m, d in _MONTH_DAY.findall(text)]
+        named += [(m, d) for d, m in _DAY_MONTH.findall(text)]
+    iso = _ISO_DAY.findall(text) if "-" in text else []
+    return [f"{month}-{day}" for month, day in iso] + [
         f"{_MONTHS.index(month[:3]) + 1:02d}-{int(day):02d}" for month, day in named
     ]
 
@@ -134,7 +138,7 @@ def _cents(values: Iterable[Decimal]) -> list[int]:
 
 
 def _cents_in(content: str) -> list[int]:
-    return [round(float(number) * 100) for number in _JSON_NUMBER.findall(content)]
+    return [round(float(number) * 100) for number in _JSON_NUMBER.findall(f" {content}")]
 
 
 def _words_in(text: str) -> list[str]:

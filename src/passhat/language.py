@@ -22,6 +22,7 @@ _ID = re.compile(
     r"|\b(?:paypal|[a-z]++(?:_[a-z]++)++)_\d{3,}\b"  # people, payment methods: ana_silva_4471
     r"|\b\d{8,}\b"  # items and products
 )
+_DIGITS = re.compile(r"\d\d\d")
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
 _DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 
@@ -57,7 +58,8 @@ def ids(text: str) -> list[str]:
     >>> ids("Order #W1234567, item 1234567890, on gift_card_1234567.")
     ['#W1234567', '1234567890', 'gift_card_1234567']
     """
-    return _ID.findall(text)
+    # Most of what is said holds no id, and three digits in a row are quickly looked for.
+    return _ID.findall(text) if _DIGITS.search(text) else []
 
 
 def emails(text: str) -> list[str]:
@@ -134,6 +136,7 @@ _YES = re.compile(
         "yes", "yeah", "yep", "yup", "correct", "confirmed", "absolutely", "definitely", "agreed",
         rf"(?:sure|of course|certainly)(?!{_HERE_IS})", "ok(?:ay)?", "go ahead", "do it", "proceed",
         "please (?:do|go ahead|proceed)", "i (?:confirm|agree)", "that works",
+        "confirming(?:$| (?:to|that you (?:can|may)) (?:proceed|go ahead))",
         rf"(?:that(?:'s| is)|sounds|looks) {_FINE}",
     )
     + r"\b"
@@ -215,6 +218,8 @@ def agrees(text: str) -> bool:
     >>> agrees("Yes, but don't use the gift card"), agrees("No problem, yes please")
     (False, True)
     >>> agrees("Sure!"), agrees("Sure, my name is Ana Silva")
+    (True, False)
+    >>> agrees("Confirming to proceed with both actions"), agrees("Confirming my zip is 62701")
     (True, False)
     """
     said = plain(text).replace("no problem", "").strip(" ,.!")
