@@ -26,17 +26,14 @@ made by somebody else: replay then gives it the past of a recorded conversation.
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Awaitable, Callable
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
+from ..plugins import load_callable
 from ..transcript import Message, Observation, Stop, ToolCalls, parse_action
-from .agent import AgentKind, Brief
+from .agent import AgentKind
 
-EXAMPLE = "python:my_agent:make"
 _Move = Message | ToolCalls | Stop
 
 
@@ -93,58 +90,6 @@ def python_agent_kind(spec: str) -> AgentKind:
         UsageError: Malformed, no such module or attribute, the import fails, or it cannot be called
             with one argument.
     """
-    module, _, attribute = spec.removeprefix("python:").partition(":")
-    if not module or not attribute:
-        raise UsageError(f"agent {spec!r} must be python:module:callable, e.g. {EXAMPLE!r}")
-    make = _attribute(_module(module, spec), attribute, spec)
-    _check_callable(make, spec)
-    name = f"{module}:{attribute}"
+    make = load_callable(spec, f"agent {spec!r}", ["the brief"])
+    name = spec.removeprefix("python:")
     return AgentKind(spec, lambda brief: PythonAgent(make(brief), name), blocking=True)
-
-
-def _module(name: str, spec: str) -> object:
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        return import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            raise UsageError(_failed(name, spec, error)) from error
-        raise UsageError(
-            f"agent {spec!r}: there is no module {error.name!r}, installed or in this directory"
-        ) from None
-    except (Exception, SystemExit) as error:  # whatever their code does when it is imported
-        raise UsageError(_failed(name, spec, error)) from error
-
-
-def _failed(module: str, spec: str, error: BaseException) -> str:
-    said = " ".join(str(error).split())
-    return f"agent {spec!r}: importing {module!r} failed: {type(error).__name__}: {said}"
-
-
-def _attribute(found: object, path: str, spec: str) -> Callable[[Brief], object]:
-    for name in path.split("."):
-        if not hasattr(found, name):
-            public = [known for known in dir(found) if not known.startswith("_")]
-            raise UsageError(
-                f"agent {spec!r}: there is no {name!r}, but {', '.join(public) or 'nothing'}"
-            )
-        found = getattr(found, name)
-    if not callable(found):
-        raise UsageError(
-            f"agent {spec!r}: {path!r} is {found!r:.60}, which cannot be called; it must take the"
-            " brief and return an agent"
-        )
-    return found
-
-
-def _check_callable(make: Callable[[Brief], object], spec: str) -> None:
-    try:
-        inspect.signature(make).bind("brief")
-    except TypeError:
-        raise UsageError(
-            f"agent {spec!r}: the callable must take one argument, the brief"
-        ) from None
-    except ValueError:  # written in C: it has no signature to look at
-        return

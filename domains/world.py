@@ -6,14 +6,15 @@ import json
 import sqlite3
 import weakref
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from datetime import datetime
 from functools import cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from sqlalchemy import Engine, MetaData, Table, create_engine
+from sqlalchemy import Connection, Engine, MetaData, Table, create_engine
 from sqlalchemy.pool import StaticPool
 
 from .database import Database, journal_ddl
@@ -53,8 +54,7 @@ class World:
     @cached_property
     def image(self) -> bytes:
         """The seed database as SQLite's own bytes, journal and triggers included."""
-        connection = _connect()
-        try:
+        with closing(_connect()) as connection:
             self.tables.create_all(_engine_on(connection))
             connection.execute("BEGIN")
             for table in self.tables.sorted_tables:
@@ -64,16 +64,15 @@ class World:
                 connection.execute(statement)
             connection.execute("VACUUM")
             return connection.serialize()
-        finally:
-            connection.close()
 
     def fork(self) -> Database:
         """A database that holds the seed and is shared with nobody."""
         try:
             connection = self._idle.pop()
         except IndexError:
+            image = self.image
             connection = _connect()
-            connection.deserialize(self.image)
+            connection.deserialize(image)
             connection.execute("PRAGMA foreign_keys = ON")
             # Without this, INSERT OR REPLACE deletes rows behind the journal's back.
             connection.execute("PRAGMA recursive_triggers = ON")
@@ -87,11 +86,13 @@ class World:
         else:  # Somebody committed: these rows are no longer the seed.
             connection.close()
 
-    def engine(self) -> Engine:
-        """A SQLAlchemy engine on a copy of the seed, to look around; dispose of it afterwards."""
-        connection = _connect()
-        connection.deserialize(self.image)
-        return _engine_on(connection)
+    @contextmanager
+    def connect(self) -> Iterator[Connection]:
+        """A SQLAlchemy connection to a copy of the seed, to look around; gone afterwards."""
+        with closing(_connect()) as raw:
+            raw.deserialize(self.image)
+            with _engine_on(raw).connect() as connection:
+                yield connection
 
 
 def _close_all(connections: deque[sqlite3.Connection]) -> None:

@@ -92,8 +92,10 @@ class Episode:
 
         Raises:
             TaskError: The task's setup or customer does not fit the world.
-            UsageError: No such user simulator.
+            UsageError: No such user simulator, or no move is allowed.
         """
+        if max_turns < 1:
+            raise UsageError(f"max_turns must be 1 or more, not {max_turns!r}")
         db = start_rows(domain, task)
         try:
             profile = domain.profile(db, task.user.customer) if task.user.customer else {}

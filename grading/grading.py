@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ..domains.database import Database
 from ..domains.domain import Domain
 from ..errors import Fault, FaultError, GraderError, UsageError
+from ..plugins import load_callable
 from ..policies.engine import Case, Finding, Rulebook, load_rules
 from ..task import Task
 from ..transcript import EndReason, Transcript
@@ -24,8 +26,18 @@ BASES: Mapping[str, tuple[str, ...]] = {
 }
 """Which verdicts decide the reward. Every verdict is given and shown, whatever the basis."""
 
-ExtraGrader = Callable[[Task, Transcript, Database], Verdict]
+OwnGrader = Callable[[Task, Transcript, Database], Verdict]
 """A grader of your own: task, transcript and final rows in, verdict out."""
+
+
+def own_grader(spec: str) -> OwnGrader:
+    """The grader that ``python:module:callable`` names.
+
+    Raises:
+        UsageError: There is none, or it cannot be loaded or called with three arguments.
+    """
+    takes = ("the task", "the transcript", "the final rows")
+    return load_callable(spec, f"grader {spec!r}", takes)
 
 
 class Grading:
@@ -34,25 +46,22 @@ class Grading:
     Args:
         domain: The business.
         basis: Name of a basis in `BASES`.
-        extra: Graders of your own by name; those that a task lists in ``graders`` join its basis.
+        graders: Graders of your own (``python:module:callable``) that join the basis of every task,
+            as those that a task lists in its ``graders`` join the basis of that task.
 
     Raises:
-        UsageError: No such basis.
+        UsageError: No such basis or grader.
     """
 
-    def __init__(
-        self,
-        domain: Domain,
-        basis: str = "default",
-        extra: Mapping[str, ExtraGrader] | None = None,
-    ) -> None:
+    def __init__(self, domain: Domain, basis: str = "default", graders: Sequence[str] = ()) -> None:
         if basis not in BASES:
             raise UsageError(f"no grading basis {basis!r}; the bases are {', '.join(BASES)}")
         self.domain = domain
         self.basis = BASES[basis]
         self.rules: Rulebook = load_rules(domain.name)
         self.outcome = OutcomeGrader(domain)
-        self.extra = dict(extra or {})
+        self.graders = tuple(graders)
+        self._own = {spec: own_grader(spec) for spec in self.graders}
 
     def check(self, task: Task) -> None:
         """Make sure a task can be graded before anyone plays it.
@@ -61,11 +70,20 @@ class Grading:
             TaskError: Its setup or its reference cannot be carried out.
             UsageError: It asks for a grader that is not there.
         """
-        for name in task.graders:
-            if name not in self.extra:
-                known = ", ".join(self.extra) or "none is registered"
-                raise UsageError(f"task {task.id!r} wants grader {name!r}; known: {known}")
+        self.own_graders(task)
         self.outcome.accepted(task)
+
+    def own_graders(self, task: Task) -> dict[str, OwnGrader]:
+        """The graders of your own that judge a task, by the words that name them.
+
+        Raises:
+            UsageError: One of them is not there.
+        """
+        specs = dict.fromkeys((*self.graders, *task.graders))
+        for spec in specs:
+            if spec not in self._own:
+                self._own[spec] = own_grader(spec)
+        return {spec: self._own[spec] for spec in specs}
 
     def grade(self, task: Task, transcript: Transcript, db: Database) -> Grade:
         """All verdicts on an ended episode; the rows are only read, so grading twice is fine.
@@ -73,7 +91,7 @@ class Grading:
         A grader that crashes makes the trial lost (fault ``grader`` or ``task``), never failed.
         """
         ending = transcript.ending
-        basis = (*self.basis, *task.graders)
+        basis = (*self.basis, *dict.fromkeys((*self.graders, *task.graders)))
         if ending is None:
             raise UsageError("the episode has not ended, so there is nothing to grade yet")
         if ending.fault is not None and ending.fault is not Fault.AGENT:
@@ -99,13 +117,26 @@ class Grading:
             POLICY: lambda: self._grade_policy(task, transcript, db),
             ENDING: lambda: grade_ending(transcript),
         }
-        for name in task.graders:
-            graders[name] = lambda name=name: self.extra[name](task, transcript, db)  # type: ignore[misc]
+        for spec, own in self.own_graders(task).items():
+            graders[spec] = partial(_own_verdict, spec, own, task, transcript, db)
         return [_guarded(name, grader) for name, grader in graders.items()]
 
     def _grade_policy(self, task: Task, transcript: Transcript, db: Database) -> Verdict:
+        if not self.rules.rules:
+            unchecked = f"not checked: no policy rules are known for {self.domain.name}"
+            return Verdict(grader=POLICY, passed=True, score=1.0, reason=unchecked)
         case = Case(transcript=transcript, policy=self.domain.policy, find=db.find)
         return policy_verdict(self.rules.check(case))
+
+
+def _own_verdict(
+    spec: str, grader: OwnGrader, task: Task, transcript: Transcript, db: Database
+) -> Verdict:
+    """What it says, under the name it goes by in the basis."""
+    verdict: object = grader(task, transcript, db)
+    if not isinstance(verdict, Verdict):
+        raise TypeError(f"it must return a Verdict, not {verdict!r:.60}")
+    return verdict.model_copy(update={"grader": spec})
 
 
 def _guarded(name: str, grader: Callable[[], Verdict]) -> Verdict:
@@ -113,7 +144,7 @@ def _guarded(name: str, grader: Callable[[], Verdict]) -> Verdict:
         return grader()
     except FaultError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a grader of your own may do anything
         raise GraderError(f"grader {name!r} crashed: {type(error).__name__}: {error}") from error
 
 

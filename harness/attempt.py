@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -21,6 +18,7 @@ from ..envs.episode import MAX_TURNS, Episode
 from ..errors import Fault, FaultError, UsageError
 from ..grading.grading import ENDING, Grading
 from ..grading.verdict import Grade
+from ..plugins import load_object
 from ..task import Task
 from ..transcript import Event, ToolCallEvent, ToolResultEvent, Transcript, Usage
 from .play import play
@@ -43,6 +41,7 @@ class Conditions:
         basis: Name of the grading basis.
         max_turns: Moves of the agent before a conversation is cut off.
         turn_timeout: Seconds an agent may take for one move; None: for ever.
+        graders: Graders of your own that join the basis of every task.
     """
 
     domain: str
@@ -51,6 +50,7 @@ class Conditions:
     basis: str = "default"
     max_turns: int = MAX_TURNS
     turn_timeout: float | None = TURN_TIMEOUT
+    graders: Sequence[str] = ()
 
 
 class Attempts:
@@ -62,14 +62,14 @@ class Attempts:
         kind: The agent they name.
 
     Raises:
-        UsageError: No such grading basis.
+        UsageError: No such grading basis or grader.
     """
 
     def __init__(self, conditions: Conditions, domain: Domain, kind: AgentKind) -> None:
         self.conditions = conditions
         self.domain = domain
         self.kind = kind
-        self.grading = Grading(domain, conditions.basis)
+        self.grading = Grading(domain, conditions.basis, conditions.graders)
         self._tools = tuple(tool.schema for tool in domain.tools.values())
         self._now = domain.world.now.isoformat()
 
@@ -121,21 +121,11 @@ def load_domain_of(spec: str) -> Domain:
     Raises:
         UsageError: There is none, or it is no domain.
     """
-    module, colon, name = spec.partition(":")
-    if not colon:
+    if ":" not in spec:
         return load_domain(spec)
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        domain = getattr(import_module(module), name, None)
-    except Exception as error:  # whatever their code does when it is imported
-        said = " ".join(str(error).split())
-        raise UsageError(
-            f"domain {spec!r}: importing {module!r} failed: {type(error).__name__}: {said}"
-        ) from error
+    domain = load_object(spec, f"domain {spec!r}")
     if not isinstance(domain, Domain):
-        raise UsageError(f"domain {spec!r}: {name!r} in {module!r} is {domain!r:.60}, no Domain")
+        raise UsageError(f"domain {spec!r} is {domain!r:.60}, no Domain")
     return domain
 
 
@@ -143,7 +133,7 @@ def load_attempts(conditions: Conditions) -> Attempts:
     """Set up what the conditions name.
 
     Raises:
-        UsageError: No such domain, agent or basis.
+        UsageError: No such domain, agent, basis or grader.
     """
     domain = load_domain_of(conditions.domain)
     return Attempts(conditions, domain, agent_kind(conditions.agent))

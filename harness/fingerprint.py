@@ -7,6 +7,7 @@ import inspect
 import json
 import platform
 import sqlite3
+import sys
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 from importlib.resources import files
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..domains.domain import Domain, domain_names
+from ..grading.grading import own_grader
 from .attempt import Conditions
 
 TASK_SET = (
@@ -38,7 +40,7 @@ def fingerprint_parts(
         "policy": _digest([domain.policy]),
         "rules": _digest(_rules(domain)),
         "tools": _digest(_tools(domain)),
-        "grading": _digest(_package("grading")),
+        "grading": _digest([*_package("grading"), *_own_graders(domain, tasks, conditions)]),
         "simulator": _digest(_package("simulator")),
         "agent": conditions.agent,
         "user": conditions.user,
@@ -93,6 +95,22 @@ def _rules(domain: Domain) -> Iterable[str]:
     """The code of this domain's rules and of all that rules are made of; not of other domains'."""
     others = set(domain_names()) - {domain.name}
     return _package("policies", without=tuple(others))
+
+
+def _own_graders(domain: Domain, tasks: Sequence[str], conditions: Conditions) -> Iterable[str]:
+    """Graders of the user's own that decide: their names, and the code of the files they are in."""
+    specs = [*conditions.graders]
+    for task in tasks:
+        specs.extend(domain.task(task).graders)
+    every = sorted(set(specs))
+    return [*every, *map(_source_of, every)]
+
+
+def _source_of(spec: str) -> str:
+    """The code of the module that ``python:module:callable`` names; "" if it has no file."""
+    own_grader(spec)  # imports it
+    file = getattr(sys.modules[spec.split(":")[1]], "__file__", None)
+    return Path(file).read_text(encoding="utf-8") if file and file.endswith(".py") else ""
 
 
 def _package(room: str, without: tuple[str, ...] = ()) -> Iterable[str]:

@@ -44,7 +44,7 @@ class ReplaySource:
     """Conversations to replay with one agent.
 
     Attributes:
-        name: As the user wrote it.
+        name: As the user wrote it; of one conversation, redacted if asked for.
         world: The domain or pack whose tools carry the calls out; "" where the tape answers them.
         kind: The agent.
         sessions: The conversations, read as they are asked for.
@@ -104,7 +104,9 @@ def open_source(name: str, agent: str, where: Where = Where()) -> ReplaySource:
         conversations = read_conversations(path, where.agent_speaker)
     elif "#" in name:
         address = replace(Address.parse(name), event=None)
-        conversations = iter([find_conversation(address, where.agent_speaker)])
+        found = find_conversation(address, where.agent_speaker)
+        name = str(redact(found)[0].address) if where.redact else name
+        conversations = iter([found])
     else:
         return _run_source(name, kind, where)
     if kind.sees_task:

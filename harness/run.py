@@ -74,6 +74,11 @@ class Plan:
             raise UsageError("no tasks to run")
         if self.trials < 1:
             raise UsageError(f"trials must be 1 or more, not {self.trials!r}")
+        if (planned := self.trials * len(self.tasks)) > MOST_TRIALS:
+            raise UsageError(
+                f"{self.trials} trials of {len(self.tasks)} tasks are {planned}; a run has at most"
+                f" {MOST_TRIALS}"
+            )
         if not 0 <= self.seed < 2**63:
             raise UsageError(f"seed must be from 0 to 2^63 - 1, not {self.seed!r}")
         if self.conditions.max_turns < 1:
@@ -86,6 +91,11 @@ class Plan:
                 f"name {self.name!r} must be 1 to 60 letters, digits, '.', '_' or '-', not 'last'"
             )
 
+
+MOST_TRIALS = 1_000_000
+"""Of one run: all that is owed is planned in memory, some 100 MB for so many."""
+
+MOST_WORKERS = 256
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 
@@ -103,7 +113,7 @@ class Effort:
     workers: int = 1
 
     def check(self) -> None:
-        """Make sure that both are 1 or more.
+        """Make sure that both are 1 or more, and that the processes are not beyond all reason.
 
         Raises:
             UsageError: One is not.
@@ -111,6 +121,8 @@ class Effort:
         for what, count in asdict(self).items():
             if count < 1:
                 raise UsageError(f"{what} must be 1 or more, not {count!r}")
+        if self.workers > MOST_WORKERS:
+            raise UsageError(f"workers are processes: at most {MOST_WORKERS}, not {self.workers!r}")
 
 
 @dataclass(frozen=True)
@@ -284,7 +296,8 @@ class _Work:
         self._loop = asyncio.get_running_loop()
         self._left = len(owed)
         trials = iter(owed)
-        async with _attempt_of(attempts, effort) as attempt:
+        workers = min(effort.workers, max(len(owed), 1))
+        async with _attempt_of(attempts, workers) as attempt:
             count = min(max(effort.concurrency, effort.workers), max(len(owed), 1))
             self._lanes = [asyncio.create_task(self._lane(trials, attempt)) for _ in range(count)]
             heart = asyncio.create_task(self._beat())
@@ -334,11 +347,11 @@ class _Work:
 
 
 @asynccontextmanager
-async def _attempt_of(attempts: Attempts, effort: Effort) -> AsyncIterator[Attempt]:
-    if effort.workers == 1:
+async def _attempt_of(attempts: Attempts, count: int) -> AsyncIterator[Attempt]:
+    if count == 1:
         yield attempts.attempt
         return
-    workers = Workers(attempts.conditions, effort.workers)
+    workers = Workers(attempts.conditions, count)
     try:
         yield workers.attempt
     finally:

@@ -24,9 +24,12 @@ def select_tasks(
         split: A task must belong to it; None: any.
 
     Raises:
-        UsageError: A pattern matches nothing, there is no such tag or split, or nothing is left.
+        UsageError: There are no tasks, a pattern matches nothing, there is no such tag or split, or
+            nothing is left.
     """
     tasks = domain.tasks
+    if not tasks:
+        raise UsageError(f"{domain.name!r} has no tasks, only a world: import a clone with some")
     listing = f"passhat tasks {domain.name}"
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in tasks):

@@ -83,13 +83,21 @@ def _holding(folder: Path, packs: Sequence[Pack]) -> Shelf:
     return Shelf(folder, benchmarks, {name: partial(opened.__getitem__, name) for name in opened})
 
 
-def importer(benchmark: str) -> tuple[str, Importer]:
+def importer(benchmark: str, world: Path | None = None) -> tuple[str, Importer]:
     """A benchmark's short name, and how its clones are read.
 
+    Args:
+        benchmark: As the user names it.
+        world: Of tau2-bench: another clone, for databases that are missing.
+
     Raises:
-        UsageError: Nobody knows it.
+        UsageError: Nobody knows it, or its clones are never without databases.
     """
     name = {"tau2-bench": "tau2", "tau1": "tau-bench"}.get(benchmark, benchmark)
     if name not in BENCHMARKS:
         raise UsageError(f"cannot import {benchmark!r}; known are tau-bench and tau2-bench")
-    return name, IMPORTERS[name]
+    if world is None:
+        return name, IMPORTERS[name]
+    if name != "tau2":
+        raise UsageError(f"--world is for tau2-bench, not for {benchmark!r}")
+    return name, partial(read_tau2, world=world)

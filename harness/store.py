@@ -83,7 +83,11 @@ def open_store(
     """
     text = str(where or os.environ.get("PASSHAT_STORE") or DEFAULT_STORE)
     store = Store(*open_engine(text, write=write or create, create=create))
-    store.prepare(create)
+    try:
+        store.prepare(create)
+    except BaseException:
+        store.close()
+        raise
     return store
 
 

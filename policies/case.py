@@ -6,7 +6,7 @@ Everything here is built in one pass over the transcript, so that a rule costs w
 from __future__ import annotations
 
 import re
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -151,11 +151,7 @@ class Case:
     @cached_property
     def calls(self) -> list[Call]:
         """Every tool call of the agent, in order."""
-        # Recorded conversations use an id for several calls, so results are taken in order.
-        results: defaultdict[str, deque[ToolResultEvent]] = defaultdict(deque)
-        for event in self.transcript:
-            if isinstance(event, ToolResultEvent) and event.by == "agent":
-                results[event.call_id].append(event)
+        results = {pair.call.index: pair.result for pair in self.transcript.calls()}
         calls: list[Call] = []
         asked: MessageEvent | None = None
         last: Exchange | None = None
@@ -177,7 +173,7 @@ class Case:
                         arguments=event.arguments,
                         move=event.move,
                         beside=event.beside,
-                        result=results[event.call_id].popleft() if results[event.call_id] else None,
+                        result=results[event.index],
                         last=last,
                         consents=tuple(consents),
                     )

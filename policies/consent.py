@@ -98,12 +98,12 @@ def _chooses(case: Case, desk: Desk, call: Call, consent: Exchange) -> bool:
 def _unnamed(case: Case, desk: Desk, call: Call, consent: Exchange, words: str = "") -> list[str]:
     """What of this change was not said when the customer consented.
 
-    The words are those of the plan unless given. The action must have been named by the agent; what
-    the desk calls settled may also have been said in the last answer.
+    The words are those of the plan unless given, and then nothing else counts. The action must have
+    been named by the agent; what the desk calls settled may also have been said in the last answer.
     """
     talk = _plan_of(desk, call, consent)
     plan, proposed = plain(words or _text(talk)), plain(words or _questions(talk))
-    settled = plan if call.last is None else f"{plan} {plain(call.last.text)}"
+    settled = plan if words or call.last is None else f"{plan} {plain(call.last.text)}"
     missing = []
     if not desk.actions[call.name].search(proposed):
         missing.append(f"the action ({call.name})")

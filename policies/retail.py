@@ -25,7 +25,9 @@ ACTIONS: Mapping[str, re.Pattern[str]] = {
     "cancel_pending_order": re.compile(r"cancel"),
     "modify_pending_order_address": re.compile(r"address|ship|deliver|send"),
     "modify_pending_order_items": re.compile(r"chang|modif|swap|switch|replac|exchang|updat|→|->"),
-    "modify_pending_order_payment": re.compile(r"pay|card|charge|chang|switch"),
+    "modify_pending_order_payment": re.compile(
+        r"pay|card|charge|visa|amex|american express|ending in"
+    ),
     "modify_user_address": re.compile(r"address"),
     "return_delivered_order_items": re.compile(r"return|refund|send(?:ing)? back"),
     "exchange_delivered_order_items": re.compile(r"exchang|swap|switch|replac|chang|→|->"),

@@ -26,30 +26,44 @@ def domains_folder(clone: Path) -> Path | None:
     return next((f for f in folders if f.is_dir() and any(f.glob("*/tasks.json"))), None)
 
 
-def read_tau2(clone: Path, label: str = BENCHMARK) -> list[Report]:
+def read_tau2(clone: Path, label: str = BENCHMARK, world: Path | None = None) -> list[Report]:
     """Every domain of a clone, with what was and was not read.
 
     Args:
         clone: The repository's folder, or its data folder.
         label: What stands behind the "@" of the packs' names.
+        world: Another clone, for the databases of domains that have none here: sets of corrected
+            tasks come without.
 
     Raises:
-        UsageError: It is no clone of tau2-bench.
+        UsageError: One of them is no clone of tau2-bench.
     """
+    rows_from = None if world is None else _domains(world)
+    return [
+        _domain(folder, clone, label, rows_from)
+        for folder in sorted(_domains(clone).iterdir())
+        if folder.is_dir()
+    ]
+
+
+def _domains(clone: Path) -> Path:
     folder = domains_folder(clone)
     if folder is None:
         raise UsageError(
             f"{str(clone)!r} is no clone of tau2-bench: it has no folder {PLACES[0]} with tasks"
         )
-    return [_domain(f, clone, label) for f in sorted(folder.iterdir()) if f.is_dir()]
+    return folder
 
 
-def _domain(folder: Path, clone: Path, label: str) -> Report:
+def _domain(folder: Path, clone: Path, label: str, rows_from: Path | None) -> Report:
     report = Report(folder.name)
     if not knows(folder.name, BENCHMARK) or folder.name not in DATABASES:
         report.not_understood.append(f"domain {folder.name!r}: nobody here knows its tools")
         return report
-    database = report.json(folder / "db.json", clone)
+    if rows_from is None or (folder / "db.json").exists():
+        database = report.json(folder / "db.json", clone)
+    else:
+        database = report.json(rows_from / folder.name / "db.json", rows_from)
     policy = report.text(folder / "policy.md", clone)
     tasks = list(_tasks(folder, clone, report))
     sections = _sections(folder.name, database, report)

@@ -104,7 +104,18 @@ class _Text:
 _DECODER = json.JSONDecoder()
 
 
+def check_file(path: Path) -> None:
+    """Refuse what gives its content only once, or never ends: readers here start over.
+
+    Raises:
+        UsageError: It is a pipe or a device.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise UsageError(f"{str(path)!r} is a pipe or a device; save what it gives in a file first")
+
+
 def _open(path: Path) -> IO[str]:
+    check_file(path)
     try:
         return path.open(encoding="utf-8-sig")
     except OSError as error:

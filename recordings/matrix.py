@@ -60,11 +60,16 @@ def csv_matrix(text: str, refuse: Callable[[str], UsageError]) -> list[TrialResu
 def is_json_matrix(document: Any) -> bool:
     """Whether a parsed JSON document has one of the three shapes of a matrix."""
     if isinstance(document, dict):
-        return bool(document) and all(isinstance(row, list) for row in document.values())
+        return bool(document) and all(map(_is_row, document.values()))
     if not isinstance(document, list):
         return False
-    rows_only = bool(document) and all(isinstance(row, list) for row in document)
+    rows_only = bool(document) and all(map(_is_row, document))
     return rows_only or any(isinstance(r, dict) and {"task", "pass"} <= r.keys() for r in document)
+
+
+def _is_row(row: Any) -> bool:
+    """Whether something can be the trials of a task: a chat's list of messages cannot."""
+    return isinstance(row, list) and not any(isinstance(cell, dict | list) for cell in row)
 
 
 def json_matrix(document: Any) -> list[TrialResult]:

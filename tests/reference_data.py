@@ -1,7 +1,9 @@
 """Real recordings to check against; they live beside the checkout, not in it."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,3 +23,15 @@ def reference(path: str) -> Path:
     if not (folder / path).exists():
         pytest.skip(f"no reference data {path!r}; set PASSHAT_REFERENCE_DATA to its folder")
     return folder / path
+
+
+def mostly_slow(cases: Iterable[Any], fast: int = 1) -> list[Any]:
+    """Cases of a test on real data: the first ones as they are, the others marked slow."""
+    return [
+        case if number < fast else pytest.param(*_values(case), marks=pytest.mark.slow)
+        for number, case in enumerate(cases)
+    ]
+
+
+def _values(case: Any) -> tuple[Any, ...]:
+    return case if isinstance(case, tuple) else (case,)

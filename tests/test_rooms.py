@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "passhat"
 ROOMS = sorted(entry.name for entry in PACKAGE.iterdir() if entry.is_symlink())
-VOCABULARY = {"errors", "language", "results", "task", "transcript"}
+VOCABULARY = {"errors", "language", "plugins", "results", "task", "transcript"}
 
 BELOW_ENVS = {"agents", "domains", "grading", "models", "policies", "simulator"}
 MAY_IMPORT = {

@@ -6,22 +6,16 @@ the same seed gives the same bytes in ``data/airline/world/``.
 
 from __future__ import annotations
 
-import json
 import string
-import unicodedata
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-from functools import cache
-from importlib.resources import files
 from itertools import combinations
 from math import acos, cos, radians, sin
 from pathlib import Path
-from random import Random
 from typing import Any
 
-import yaml
-
+from ..seeding import Draft, Row, Rows, data_folder, plain_letters, source_words, write_rows
 from .tables import CABINS, METADATA, Cabin
 from .tools import BAG_CENTS, FREE_BAGS, INSURANCE_CENTS, RESERVATION_ID
 
@@ -34,47 +28,24 @@ RESERVATIONS = 2000
 DAYS = [date(2026, 5, day) for day in range(1, 31)]
 TODAY = NOW.date()
 
-Row = dict[str, Any]
-Rows = dict[str, list[Row]]
-
-_FOLDER = Path(__file__).resolve().parents[2] / "data" / "airline"
-# Letters that Unicode does not take apart into a base letter and an accent.
-_BASE_LETTERS = str.maketrans("ŁłØøÆæ", "LlOoAa")
+_FOLDER = data_folder("airline")
 _ONE_CITY = {"JFK", "LGA", "EWR"}
 
 
 def make_world(seed: int = SEED) -> Rows:
     """All rows of the airline, by table name, each table sorted by its primary key."""
-    airline = _Airline(Random(seed))  # noqa: S311 - a world to play in, no secret
+    airline = _Airline(seed)
     airline.open_routes()
     airline.fly()
     airline.sign_up_customers()
     airline.take_reservations()
-    return {
-        table.name: [
-            {column.name: row.get(column.name) for column in table.columns}
-            for row in sorted(
-                airline.rows[table.name], key=lambda row: [row[c.name] for c in table.primary_key]
-            )
-        ]
-        for table in METADATA.sorted_tables
-    }
+    return airline.finished(METADATA)
 
 
 def write_world(folder: Path = _FOLDER) -> None:
     """Write ``world.json`` and one ``world/<table>.jsonl`` a table."""
     about = {"now": NOW.isoformat(), "seed": SEED, "description": DESCRIPTION}
-    (folder / "world").mkdir(parents=True, exist_ok=True)
-    (folder / "world.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
-    for table, rows in make_world().items():
-        (folder / "world" / f"{table}.jsonl").write_text(as_lines(rows), encoding="utf-8")
-
-
-def as_lines(rows: list[Row]) -> str:
-    """Rows as they stand in a file: one compact JSON object a line."""
-    return "".join(
-        json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows
-    )
+    write_rows(folder, make_world(), about)
 
 
 @dataclass(frozen=True)
@@ -114,22 +85,15 @@ class _Customer:
 Leg = tuple[_Flight, date]
 
 
-class _Airline:
+class _Airline(Draft):
     """The airline while it is being made up; ``rows`` grows table by table."""
 
-    def __init__(self, random: Random) -> None:
-        self.random = random
-        self.rows: defaultdict[str, list[Row]] = defaultdict(list)
-        self.taken: set[str] = set()
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
         self.flights: list[_Flight] = []
         self.leaving: defaultdict[str, list[_Flight]] = defaultdict(list)
         self.dollars: dict[tuple[str, date], dict[Cabin, int]] = {}
         self.customers: list[_Customer] = []
-
-    # --- small helpers ------------------------------------------------------------------------
-
-    def add(self, table: str, **values: Any) -> None:
-        self.rows[table].append(values)
 
     def fresh(self, alphabet: str, length: int, prefix: str = "") -> str:
         """A code nobody has yet."""
@@ -139,17 +103,11 @@ class _Airline:
                 self.taken.add(code)
                 return prefix + code
 
-    def weighted(self, weights: dict[Any, int]) -> Any:
-        return self.random.choices(list(weights), list(weights.values()))[0]
-
-    def chance(self, probability: float) -> bool:
-        return self.random.random() < probability
-
     # --- where and when planes fly ----------------------------------------------------------------
 
     def open_routes(self) -> None:
         """The timetable: each route there and back, busy ones several times a day."""
-        airports = _source("airports")
+        airports = source_words("airline", "airports")
         for position, airport in enumerate(airports):
             self.add("airports", code=airport["code"], city=airport["city"], position=position)
         routes = [
@@ -238,7 +196,7 @@ class _Airline:
             self._sign_up(self._person(1945, 2004))
 
     def _sign_up(self, person: Row) -> None:
-        first, last = _plain(person["first_name"]), _plain(person["last_name"])
+        first, last = plain_letters(person["first_name"]), plain_letters(person["last_name"])
         number = self.fresh(string.digits, 4)
         customer = _Customer(
             user_id=f"{first}_{last}_{number}",
@@ -262,7 +220,7 @@ class _Airline:
         self._fill_wallet(customer)
 
     def _person(self, earliest: int, latest: int) -> Row:
-        people = _source("people")
+        people = source_words("airline", "people")
         firsts = self.random.choice(people)
         lasts = self.random.choice(people) if self.chance(1 / 8) else firsts
         born = date(self.random.randint(earliest, latest), 1, 1)
@@ -280,7 +238,7 @@ class _Airline:
         return companion
 
     def _address(self) -> Row:
-        places = _source("places")
+        places = source_words("airline", "places")
         place = self.random.choice(places["cities"])
         second = self.random.choice(places["second_lines"])
         return {
@@ -504,20 +462,6 @@ def _kilometres(a: Row, b: Row) -> float:
     north_a, north_b = radians(a["lat"]), radians(b["lat"])
     across = cos(north_a) * cos(north_b) * cos(radians(a["lon"] - b["lon"]))
     return 6371 * acos(sin(north_a) * sin(north_b) + across)
-
-
-def _plain(name: str) -> str:
-    """The name in lower-case ASCII letters: ``O'Rourke`` becomes ``orourke``."""
-    apart = unicodedata.normalize("NFKD", name.translate(_BASE_LETTERS))
-    return "".join(letter for letter in apart if letter.isascii() and letter.isalpha()).lower()
-
-
-@cache
-def _source(name: str) -> Any:
-    """The words in ``data/airline/sources/<name>.yaml``."""
-    package = __package__.removesuffix(".domains.airline")
-    file = files(package) / "data" / "airline" / "sources" / f"{name}.yaml"
-    return yaml.safe_load(file.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

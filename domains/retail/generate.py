@@ -6,18 +6,13 @@ the same seed gives the same bytes in ``data/retail/world/``.
 
 from __future__ import annotations
 
-import json
-import unicodedata
 from collections import defaultdict
-from functools import cache, cached_property
-from importlib.resources import files
+from functools import cached_property
 from itertools import product
 from pathlib import Path
-from random import Random
 from typing import Any
 
-import yaml
-
+from ..seeding import Draft, Row, Rows, data_folder, plain_letters, source_words, write_rows
 from .tables import CANCEL_REASONS, METADATA
 
 SEED = 20260316
@@ -27,59 +22,26 @@ CUSTOMERS = 520
 NAMESAKES = 24
 AVAILABLE = 0.57
 
-Row = dict[str, Any]
-Rows = dict[str, list[Row]]
-
-_FOLDER = Path(__file__).resolve().parents[2] / "data" / "retail"
-# Letters that Unicode does not take apart into a base letter and an accent.
-_BASE_LETTERS = str.maketrans("ŁłØøÆæ", "LlOoAa")
+_FOLDER = data_folder("retail")
 
 
 def make_world(seed: int = SEED) -> Rows:
     """All rows of the shop, by table name, each table sorted by its primary key."""
-    shop = _Shop(Random(seed))  # noqa: S311 - a world to play in, no secret
+    shop = _Shop(seed)
     shop.stock_products()
     shop.sign_up_customers()
     shop.take_orders()
-    return {
-        table.name: [
-            {column.name: row.get(column.name) for column in table.columns}
-            for row in sorted(
-                shop.rows[table.name], key=lambda row: [row[c.name] for c in table.primary_key]
-            )
-        ]
-        for table in METADATA.sorted_tables
-    }
+    return shop.finished(METADATA)
 
 
 def write_world(folder: Path = _FOLDER) -> None:
     """Write ``world.json`` and one ``world/<table>.jsonl`` a table."""
     about = {"now": NOW, "seed": SEED, "description": DESCRIPTION}
-    (folder / "world").mkdir(parents=True, exist_ok=True)
-    (folder / "world.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
-    for table, rows in make_world().items():
-        (folder / "world" / f"{table}.jsonl").write_text(as_lines(rows), encoding="utf-8")
+    write_rows(folder, make_world(), about)
 
 
-def as_lines(rows: list[Row]) -> str:
-    """Rows as they stand in a file: one compact JSON object a line."""
-    return "".join(
-        json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows
-    )
-
-
-class _Shop:
+class _Shop(Draft):
     """The shop while it is being made up; ``rows`` grows table by table."""
-
-    def __init__(self, random: Random) -> None:
-        self.random = random
-        self.rows: defaultdict[str, list[Row]] = defaultdict(list)
-        self.taken: set[str] = set()
-
-    # --- small helpers ------------------------------------------------------------------------
-
-    def add(self, table: str, **values: Any) -> None:
-        self.rows[table].append(values)
 
     def fresh(self, digits: int, prefix: str = "") -> str:
         """A number nobody has yet; all prefixes share one pool, so digits alone are unique too."""
@@ -89,16 +51,10 @@ class _Shop:
                 self.taken.add(number)
                 return prefix + number
 
-    def weighted(self, weights: dict[Any, int]) -> Any:
-        return self.random.choices(list(weights), list(weights.values()))[0]
-
-    def chance(self, probability: float) -> bool:
-        return self.random.random() < probability
-
     # --- what is sold ---------------------------------------------------------------------------
 
     def stock_products(self) -> None:
-        for entry in _source("catalogue"):
+        for entry in source_words("retail", "catalogue"):
             product_id = self.fresh(10)
             self.add("products", product_id=product_id, name=entry["name"])
             self._stock_variants(product_id, entry)
@@ -158,7 +114,7 @@ class _Shop:
                 self._sign_up(first, last, address)
 
     def _sign_up(self, first: str, last: str, address: Row) -> None:
-        plain_first, plain_last = _plain(first), _plain(last)
+        plain_first, plain_last = plain_letters(first), plain_letters(last)
         number = self.fresh(4)
         user_id = f"{plain_first}_{plain_last}_{number}"
         mailbox = self.random.choice(
@@ -181,13 +137,13 @@ class _Shop:
             self._payment_method(user_id, source)
 
     def _name(self) -> tuple[str, str]:
-        people = _source("people")
+        people = source_words("retail", "people")
         firsts = self.random.choice(people)
         lasts = self.random.choice(people) if self.chance(1 / 8) else firsts
         return self.random.choice(firsts["first"]), self.random.choice(lasts["last"])
 
     def _address(self) -> Row:
-        places = _source("places")
+        places = source_words("retail", "places")
         place = self.random.choice(places["cities"])
         second = self.random.choice(places["second_lines"])
         # Six zips a city: neighbours share one, so that a zip alone identifies nobody.
@@ -323,20 +279,6 @@ class _Shop:
             new_item_id=new["item_id"],
             quantity=1,
         )
-
-
-def _plain(name: str) -> str:
-    """The name in lower-case ASCII letters: ``O'Rourke`` becomes ``orourke``."""
-    apart = unicodedata.normalize("NFKD", name.translate(_BASE_LETTERS))
-    return "".join(letter for letter in apart if letter.isascii() and letter.isalpha()).lower()
-
-
-@cache
-def _source(name: str) -> Any:
-    """The words in ``data/retail/sources/<name>.yaml``."""
-    package = __package__.removesuffix(".domains.retail")
-    file = files(package) / "data" / "retail" / "sources" / f"{name}.yaml"
-    return yaml.safe_load(file.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

@@ -70,13 +70,16 @@ def find_conversation(address: Address, agent_speaker: str = "") -> Conversation
     Raises:
         UsageError: There is none.
     """
-    trials = []
+    count = 0
     for conversation in read_conversations(Path(address.file), agent_speaker):
         if conversation.address.trial == address.trial:
             return conversation
-        trials.append(conversation.address.trial)
-    some = ", ".join(map(repr, trials[:5])) + (", ..." if len(trials) > 5 else "")
-    raise UsageError(f"{address.file!r} has no conversation {address.trial!r}; it has {some}")
+        count += 1
+    # The others are not named here: names of conversations may be names of people.
+    raise UsageError(
+        f"{address.file!r} has no conversation {address.trial!r}; "
+        f"passhat show {address.file} lists its {count}"
+    )
 
 
 def reread(conversation: Conversation, record: Any, context: JsonDict) -> Conversation:

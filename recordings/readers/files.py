@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any, Final, TypeVar
 
 from ...errors import UsageError
-from ..json_stream import MAX_RECORD, Damage, list_items
+from ..json_stream import MAX_RECORD, Damage, check_file, list_items
 
 T = TypeVar("T")
 
@@ -26,6 +26,7 @@ def first_byte(path: Path) -> str:
     Raises:
         UsageError: It cannot be read.
     """
+    check_file(path)
     try:
         with path.open("rb") as file:
             start = file.read(4096).removeprefix(_BOM).lstrip()

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated, Any, Literal
@@ -244,10 +245,15 @@ class Transcript(list[MessageEvent | ToolCallEvent | ToolResultEvent | EndingEve
 
     def calls(self, by: Literal["agent", "user"] = "agent") -> Iterator[CallPair]:
         """Every tool call with its result, in the order the calls were made."""
-        results = {e.call_id: e for e in self if isinstance(e, ToolResultEvent) and e.by == by}
+        # Recorded conversations use an id for several calls, so results are taken in order.
+        results: defaultdict[str, deque[ToolResultEvent]] = defaultdict(deque)
+        for event in self:
+            if isinstance(event, ToolResultEvent) and event.by == by:
+                results[event.call_id].append(event)
         for event in self:
             if isinstance(event, ToolCallEvent) and event.by == by:
-                yield CallPair(call=event, result=results.get(event.call_id))
+                answered = results[event.call_id]
+                yield CallPair(call=event, result=answered.popleft() if answered else None)
 
     @property
     def ending(self) -> EndingEvent | None:

@@ -135,7 +135,7 @@ def test_a_function_of_the_observation_given_as_factory_is_explained(
         ("python:leaving_agent:make", "importing 'leaving_agent' failed: SystemExit: 3"),
         ("python:my_agent:mkae", "there is no 'mkae', but "),
         ("python:my_agent:number", "'number' is 3, which cannot be called"),
-        ("python:my_agent:takes_two", "must take one argument, the brief"),
+        ("python:my_agent:takes_two", "it must take 1 argument: the brief"),
     ],
 )
 def test_what_cannot_be_loaded_is_said_in_one_line(spec: str, message: str) -> None:

@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 from passhat.cli.importing import import_
 from passhat.cli.regrade import regrade
+from passhat.domains.packs import load_pack
 from passhat.errors import UsageError
 
 from ..clones import cancelling, pack, tau2_clone, tau_bench_clone
@@ -73,6 +74,27 @@ def test_import_refuses_what_is_no_clone(words: list[str], message: str) -> None
     """In one line."""
     with pytest.raises(UsageError, match=message):
         run("import", *words)
+
+
+def test_corrected_tasks_are_played_in_the_world_of_another_clone(tmp_path: Path) -> None:
+    """They come without databases; their own tasks and policy are read all the same."""
+    whole, corrected = tau2_clone(tmp_path / "whole"), tau2_clone(tmp_path / "corrected")
+    for database in corrected.rglob("db.json"):
+        database.unlink()
+    with pytest.raises(UsageError, match=r"db\.json; --world names a clone that has them"):
+        run("import", "tau2-bench", corrected)
+    with pytest.raises(UsageError, match="--world is for tau2-bench, not for 'tau-bench'"):
+        run("import", "tau-bench", corrected, "--world", whole)
+    (policy,) = corrected.rglob("retail/policy.md")
+    policy.write_text("Be kinder.")
+    packs = tmp_path / "packs"
+    words = ["--world", whole, "--label", "corrected", "--into", packs]
+    out = run("import", "tau2-bench", corrected, *words).stdout
+    assert "missing" not in out
+    made = load_pack("retail@corrected", packs)
+    assert made.policy == "Be kinder."
+    assert made.tasks
+    assert made.sections == pack(tmp_path / "other", "retail@tau2").sections
 
 
 def test_regrade_shows_tallies_curves_and_differences(clone: Path, results: Path) -> None:

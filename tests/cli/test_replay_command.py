@@ -104,6 +104,9 @@ def test_too_much_lost_is_exit_code_3(passhat: Passhat, chats: str, tmp_path: Pa
     assert said.code == 3
     assert "1 drifted" in said.out
     assert "gives another result here" in said.out
+    shown = passhat("replay", drifted.name, "--agent", "noop", "--domain", "retail", "--json").out
+    (drift,) = filter(None, (trial["drift"] for trial in json.loads(shown)["trials"]))
+    assert any("recorded 'Garden Gnome', now 'Power Bank'" in line for line in drift["where"])
 
 
 @pytest.mark.parametrize(

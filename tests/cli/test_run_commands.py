@@ -182,13 +182,15 @@ def test_hostile_text_is_shown_and_does_nothing(passhat: Passhat) -> None:
     assert "\x1b" not in listed
 
 
-def test_long_results_are_folded_unless_asked_for(passhat: Passhat) -> None:
+def test_long_results_and_words_are_folded_unless_asked_for(passhat: Passhat) -> None:
     """A screen is a screen."""
     passhat("run", "kiosk:DOMAIN", "--agent", "python:kiosk:wordy", "--task", "zone-1", "--json")
-    assert "characters more: --full" in passhat("show", "last/zone-1/1").out
+    folded = passhat("show", "last/zone-1/1").out
+    assert "(10000 characters more: --full)" in " ".join(folded.split())
+    assert (folded.count("x") > 900, folded.count("y") > 11_000) == (False, False)
     full = passhat("show", "last/zone-1/1", "--full").out
     assert "characters more" not in full
-    assert full.count("x") > 900
+    assert (full.count("x") > 900, full.count("y") >= 20_000) == (True, True)
 
 
 # --- listing what there is ------------------------------------------------------------------------

@@ -133,7 +133,7 @@ class TaskSet:
 
     def known(self, *columns: Column[str]) -> set[str]:
         """Every value that the world has in these columns."""
-        with self.domain.world.engine().connect() as rows:
+        with self.domain.world.connect() as rows:
             return {value for column in columns for value in rows.execute(select(column)).scalars()}
 
 

@@ -176,12 +176,10 @@ def test_a_committed_connection_is_not_handed_out_again() -> None:
 
 
 def test_the_seed_can_be_read_with_ordinary_sqlalchemy() -> None:
-    """An engine on a copy of the seed, for looking around."""
-    engine = LIBRARY.world.engine()
-    with engine.connect() as connection:
+    """A connection to a copy of the seed, for looking around."""
+    with LIBRARY.world.connect() as connection:
         assert len(connection.execute(select(LOANS)).all()) == 2
         assert connection.execute(select(EVENTS)).all() == []
-    engine.dispose()
 
 
 def test_a_row_with_an_unknown_column_makes_no_world() -> None:

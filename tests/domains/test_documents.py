@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import MetaData
 
@@ -145,6 +145,7 @@ def test_the_hash_follows_changes(db: Database) -> None:
     assert StateHash(db.world, TAU_BENCH_HASH).of(db.changes()) == _by_definition(now)
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # the first text draws a table of Unicode
 @given(JSON)
 def test_a_value_does_not_differ_from_itself(value: Any) -> None:
     """Neither as it is nor after a round trip through text."""

@@ -101,6 +101,12 @@ def test_the_customer_ends_with_a_reason() -> None:
     assert (ending.reason, ending.user_end) == (EndReason.USER_STOP, UserEnd.GOALS_MET)
 
 
+def test_a_conversation_without_moves_is_refused() -> None:
+    """It could only ever fail."""
+    with pytest.raises(UsageError, match="max_turns must be 1 or more, not 0"):
+        Episode.start(LIBRARY, RENEWAL, max_turns=0)
+
+
 def test_the_turn_limit_cuts_the_conversation_and_everything_is_still_graded() -> None:
     """Truncated: reward 0, with every verdict there."""
     episode = opened(max_turns=2)

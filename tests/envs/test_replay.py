@@ -463,6 +463,7 @@ MOVES: Sequence[Any] = (
 )  # fmt: skip
 
 
+@settings(max_examples=40)
 @given(st.lists(st.sampled_from(MOVES), max_size=6), st.booleans())
 def test_judging_a_cut_never_changes_the_next(moves: list[Any], taped: bool) -> None:
     """Whatever is answered at one cut, every other is judged as if it had been alone."""
@@ -528,7 +529,7 @@ def replayed(agent: str, task: Task, seed: int, transcript: Transcript) -> Repla
     return replay
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     st.sampled_from(TASKS), st.integers(0, 2**31), st.sampled_from(["reference", "slippery:0.2"])
 )

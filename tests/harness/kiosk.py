@@ -258,14 +258,16 @@ def hostile(brief: Brief) -> Clerk:
 class _Wordy(Clerk):
     def act(self, observation: Observation) -> object:
         self.moves += 1
-        if self.moves > 1:
+        if self.moves == 2:
+            return Message(content="y" * 20_000)
+        if self.moves > 2:
             return Stop()
         arguments: dict[str, object] = {"ticket_id": "x" * 1000}
         return ToolCalls(calls=(ToolCall(name="get_ticket", arguments=arguments),))
 
 
 def wordy(brief: Brief) -> Clerk:
-    """Calls a tool with a very long argument."""
+    """Calls a tool with a very long argument, and talks even longer."""
     return _Wordy(brief)
 
 

@@ -230,6 +230,21 @@ def test_what_cannot_be_graded_is_refused_in_one_line(
     assert "\n" not in str(refused.value)
 
 
+def test_a_recording_of_another_world_gets_no_grades(
+    shops: dict[str, Pack], again: Regrading
+) -> None:
+    """Where most outputs differ a grade would say nothing; who insists may see the differences."""
+    records = [cancelling(shops["tau-bench"], trial=n) for n in range(12)]
+    for record in records:
+        for message in record["traj"]:
+            if message["role"] == "tool":
+                message["content"] = "Error: order not found"
+    with pytest.raises(UsageError, match="only 0 of its first 12 tool outputs come out equal"):
+        again(records)
+    insisted = again(records, domain="retail@tau-bench")
+    assert insisted.outputs.to_json() == {"equal": 0, "total": 12}
+
+
 def test_a_folder_without_packs_is_refused(tmp_path: Path) -> None:
     """The message says how to make them."""
     with pytest.raises(UsageError, match="passhat import"):

@@ -152,6 +152,7 @@ def test_nothing_but_broken_tasks_is_no_run(store: Store) -> None:
         ({"tasks": ()}, "no tasks"),
         ({"tasks": ("zone-9",)}, "no task 'zone-9'; did you mean 'zone-"),
         ({"trials": 0}, "trials must be 1 or more, not 0"),
+        ({"trials": 10**11}, "100000000000 trials of 6 tasks are 600000000000; a run has at most"),
         ({"seed": -1}, "seed must be from 0"),
         ({"name": "last"}, "not 'last'"),
         ({"name": "a/b"}, "letters, digits"),
@@ -161,8 +162,9 @@ def test_nothing_but_broken_tasks_is_no_run(store: Store) -> None:
         ({"user": "nobody"}, "no user 'nobody'"),
         ({"basis": "bias"}, "no grading basis 'bias'"),
         ({"domain": "retial"}, "did you mean 'retail'"),
-        ({"domain": "kiosk:SHOP"}, "no Domain"),
-        ({"domain": "nowhere:SHOP"}, "importing 'nowhere' failed"),
+        ({"domain": "kiosk:SHOP"}, "there is no 'SHOP', but "),
+        ({"domain": "kiosk:METADATA"}, "no Domain"),
+        ({"domain": "nowhere:SHOP"}, "there is no module 'nowhere'"),
         ({"max_turns": 0}, "max turns must be 1 or more"),
         ({"turn_timeout": 0.0}, "turn timeout must be more than 0"),
         ({"turn_timeout": float("nan")}, "turn timeout must be more than 0"),
@@ -182,10 +184,12 @@ def test_a_plan_that_cannot_be_is_refused_at_once(
 
 
 def test_no_effort_is_refused(store: Store) -> None:
-    """Zero at once would never end."""
+    """Zero at once would never end, and ten thousand processes would end the machine."""
     for effort in (Effort(concurrency=0), Effort(workers=0)):
         with pytest.raises(UsageError, match="must be 1 or more, not 0"):
             start_run(store, kiosk_plan(), Log(), effort)
+    with pytest.raises(UsageError, match="processes: at most 256, not 10000"):
+        start_run(store, kiosk_plan(), Log(), Effort(workers=10_000))
 
 
 # --- the baseline ---------------------------------------------------------------------------------

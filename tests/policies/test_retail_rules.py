@@ -278,6 +278,41 @@ def test_picking_one_of_the_described_choices_is_a_yes(talk):
     assert talk.broken == []
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Could you tell me the payment method for this?",
+        f"Could you tell me the payment method for order {PENDING}?",
+        f"I can change how {PENDING} is paid, $40.00. What would you like?",
+    ],
+)
+def test_naming_a_payment_method_that_was_not_among_the_choices_is_no_yes(talk, question):
+    """The agent asked for a fact and described no choice."""
+    talk.identified(PENDING).agent("How can I help?").user(f"Pay {PENDING} in another way.")
+    talk.agent(question).user("With my PayPal account.")
+    talk.call("modify_pending_order_payment", order_id=PENDING, payment_method_id=PAYPAL)
+    assert talk.broken == ["waits_for_a_yes"]
+
+
+def test_picking_one_of_the_payment_methods_described_is_a_yes(talk):
+    """Order, amount and both methods stand in the agent's message."""
+    talk.identified(PENDING)
+    talk.agent(
+        f"I can move the $40.00 of order {PENDING} from your credit card to your PayPal account or "
+        "to the gift card. Which shall it be?"
+    ).user("PayPal, please.")
+    talk.call("modify_pending_order_payment", order_id=PENDING, payment_method_id=PAYPAL)
+    assert talk.broken == []
+
+
+def test_a_yes_to_which_order_is_meant_is_no_yes_to_another_payment_method(talk):
+    """Change is what every request is about, so the word names no action."""
+    talk.identified(PENDING).agent(f"Is {PENDING} the order you want to change?").user("Yes.")
+    talk.agent("Which payment method?").user("My PayPal account.")
+    talk.call("modify_pending_order_payment", order_id=PENDING, payment_method_id=PAYPAL)
+    assert talk.broken == ["lists_the_details_before_asking"]
+
+
 @pytest.mark.parametrize("answer", ["I have to think.", "Thanks.", "Hm, that is a lot of money."])
 def test_an_answer_that_chooses_nothing_is_no_yes(talk, answer):
     """Neither thanks nor hesitation, even after a complete list."""

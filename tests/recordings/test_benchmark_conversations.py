@@ -14,7 +14,7 @@ from passhat.recordings.readers import read_conversations
 from passhat.recordings.writers import write_conversations
 from passhat.transcript import ErrorKind, ToolCallEvent
 
-from ..reference_data import reference
+from ..reference_data import mostly_slow, reference
 from .conversations import FOUND, OPENAI, ORDER, STORY, lines, read, read_one, told, write
 
 STOP = {"role": "user", "content": "###STOP###"}
@@ -221,7 +221,9 @@ TAU2 = [
 ]
 
 
-@pytest.mark.parametrize(("name", "runs", "calls", "lost"), [*TAU_BENCH, *TAU2])
+@pytest.mark.parametrize(
+    ("name", "runs", "calls", "lost"), [*mostly_slow(TAU_BENCH), *mostly_slow(TAU2)]
+)
 def test_real_runs_are_read_whole(name: str, runs: int, calls: int, lost: int) -> None:
     """Every call with its result, and the same calls that re-grading carries out."""
     file = reference(name)
@@ -246,7 +248,7 @@ def test_real_runs_are_read_whole(name: str, runs: int, calls: int, lost: int) -
         assert Counter(ours) == Counter(theirs)
 
 
-@pytest.mark.parametrize("name", [name for name, *_ in TAU_BENCH])
+@pytest.mark.parametrize("name", mostly_slow(name for name, *_ in TAU_BENCH))
 def test_a_real_file_of_tau_bench_is_written_as_it_was_read(name: str, tmp_path: Path) -> None:
     """The same JSON, unknown fields and crashed runs included."""
     file = reference(name)
@@ -254,7 +256,7 @@ def test_a_real_file_of_tau_bench_is_written_as_it_was_read(name: str, tmp_path:
     assert json.loads((tmp_path / "out").read_bytes()) == json.loads(file.read_bytes())
 
 
-@pytest.mark.parametrize("name", [name for name, *_ in TAU2 if name.endswith(".json")])
+@pytest.mark.parametrize("name", mostly_slow(name for name, *_ in TAU2 if name.endswith(".json")))
 def test_a_real_file_of_tau2_is_written_as_it_was_read(name: str, tmp_path: Path) -> None:
     """Tasks stand in the order of their first run; those never run are no conversations."""
     file = reference(name)

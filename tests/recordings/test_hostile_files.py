@@ -178,7 +178,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return found
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), example=st.sampled_from(EXAMPLES), other=JSON)
 def test_whatever_stands_in_a_field_is_read_or_refused(
     tmp_path: Path, data: st.DataObject, example: Any, other: Any

@@ -1,17 +1,19 @@
 """Reading JSON a piece at a time."""
 
 import json
+import os
 import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from passhat.errors import UsageError
 from passhat.recordings import json_stream
 from passhat.recordings.json_stream import Damage, first_character, list_items, members
+from passhat.recordings.readers import read_conversations
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -26,6 +28,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "file.json"
 
 
+@settings(max_examples=50)
 @given(values=st.lists(VALUES), chunk=st.integers(1, 40), indent=st.sampled_from([None, 2]))
 def test_a_list_is_read_as_it_is_however_it_is_cut(
     tmp_path_factory: pytest.TempPathFactory, values: list[Any], chunk: int, indent: int | None
@@ -99,3 +102,12 @@ def test_a_large_file_needs_the_memory_of_one_record(file: Path) -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 4_000_000
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_is_refused_and_nobody_waits_for_it(file: Path) -> None:
+    """Readers start a file over; a pipe gives its content once, or never."""
+    os.mkfifo(file)
+    for opening in (first_character, read_conversations):
+        with pytest.raises(UsageError, match="is a pipe or a device; save"):
+            opening(file)

@@ -85,3 +85,9 @@ def test_a_csv_without_what_is_needed_is_refused(tmp_path: Path, content: str, w
     """The message says which column, and what a matrix looks like."""
     with pytest.raises(UsageError, match=f"{why}.*task,trial,pass"):
         read(tmp_path, content)
+
+
+def test_a_chat_is_no_matrix(tmp_path: Path) -> None:
+    """An object whose lists hold objects has no trials to lose."""
+    with pytest.raises(UsageError, match="not a results file"):
+        read(tmp_path, {"messages": [{"role": "user", "content": "Hello."}, {"role": "assistant"}]})

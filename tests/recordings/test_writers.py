@@ -64,7 +64,7 @@ def essence(conversation: Conversation) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("form", [Format.OPENAI_CHAT, Format.ANTHROPIC_MESSAGES])
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(conversation=conversations())
 def test_events_written_in_a_chat_format_are_read_back_the_same(
     tmp_path: Path, form: Format, conversation: Conversation

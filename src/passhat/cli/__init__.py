@@ -18,12 +18,16 @@ import typer.main
 
 from . import browse
 from .curve import curve
+from .diff import diff
 from .export import export
+from .gate import gate
 from .importing import import_
 from .play import play
+from .power import power
 from .regrade import regrade
 from .reliability import reliability
 from .replay import replay
+from .report import report
 from .run import resume, run
 from .show import show
 
@@ -58,7 +62,11 @@ for command in (
     run,
     resume,
     curve,
+    diff,
+    power,
+    gate,
     show,
+    report,
     browse.runs,
     browse.domains,
     browse.tasks,

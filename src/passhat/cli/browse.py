@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def domains(as_json: JsonOption = False) -> None:
-    """List the domains: businesses that an agent can be tested in.
+    """List the domains: businesses that an agent can be tested in, imported packs included.
 
     For example:
         passhat domains
@@ -33,8 +33,9 @@ def domains(as_json: JsonOption = False) -> None:
         passhat domains --json
     """
     from ..domains.domain import domain_names, load_domain
+    from ..domains.packs import pack_names
 
-    found = [load_domain(name) for name in domain_names()]
+    found = [load_domain(name) for name in (*domain_names(), *pack_names())]
     rows: list[dict[str, Any]] = [
         {
             "domain": domain.name,
@@ -103,7 +104,7 @@ def _show_task(task: Task, as_json: bool) -> None:
 
     shown = task.model_dump(mode="json", exclude_defaults=True)
     text = yaml.safe_dump(shown, sort_keys=False, allow_unicode=True, width=78)
-    console().print(safe(text))
+    console().print(safe(text), soft_wrap=True)  # a line that breaks anew is other YAML
 
 
 def agents(as_json: JsonOption = False) -> None:

@@ -29,6 +29,12 @@ def import_(
             help='What stands behind the "@" of the packs\' names, to keep versions apart.'
         ),
     ] = None,
+    world: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Of tau2-bench: a clone with the databases, if DIR has only tasks."
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Read a clone of another benchmark: every domain that can be read becomes a pack.
@@ -42,17 +48,21 @@ def import_(
         passhat import tau2-bench ~/tau2-bench --into packs
 
         passhat import tau-bench ~/tau-bench-2024 --label tau-bench-2024
+
+        passhat import tau2-bench ~/corrected-tasks --world ~/tau2-bench --label corrected
     """
     from ..domains.packs import packs_folder, save_pack
     from ..errors import UsageError
     from ..harness.shelf import importer
 
-    name, read = importer(benchmark)
+    name, read = importer(benchmark, world)
     reports = read(clone, label or name)
     if not any(report.pack for report in reports):
         missing = [line for report in reports for line in report.missing]
+        hint = "; --world names a clone that has them" if name == "tau2" and world is None else ""
         raise UsageError(
-            f"no world in {str(clone)!r}" + (f"; missing: {', '.join(missing)}" if missing else "")
+            f"no world in {str(clone)!r}"
+            + (f"; missing: {', '.join(missing)}{hint}" if missing else "")
         )
     folders = {
         report.domain: save_pack(report.pack, into or packs_folder())

@@ -82,8 +82,8 @@ def _show(result: Regrade, out: Console) -> None:
     out.print(f"  {after.planned} trials, {after.scored} graded again, {after.lost} lost")
     for reason, count in list(after.lost_because.items())[:MOST_SHOWN]:
         out.print(safe(f"  lost: {count} x {reason}"))
-    for note in result.notes:
-        out.print(f"  note: {note}")
+    for note in (*result.notes, *after.warnings):
+        out.print(safe(f"  note: {note}"))
     _show_curves(before, after, out)
     _show_differences(result.differences, out)
 

@@ -109,7 +109,7 @@ def replay(
                 raise
             replayed, interrupted = watching.replayed, True
     report = ReplayReport(
-        source=source,
+        source=opened.name,
         agent=agent,
         synthetic=opened.kind.synthetic,
         cut=cuts,
@@ -118,7 +118,9 @@ def replay(
         notes=opened.notes,
     )
     if not report.cuts and not any(one.lost for one in replayed):
-        raise UsageError(f"{source!r} has no move of an agent at cut {cut}; nothing was judged")
+        raise UsageError(
+            f"{opened.name!r} has no move of an agent at cut {cut}; nothing was judged"
+        )
     if as_json:
         print_json(report.to_json())
     else:

@@ -14,6 +14,7 @@ from .common import (
     TagOption,
     console,
     print_json,
+    safe,
     split_commas,
 )
 
@@ -58,6 +59,10 @@ def run(
     basis: Annotated[
         str, typer.Option(help="Which verdicts decide: default, or tau-bench.")
     ] = "default",
+    grader: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SPEC", help="One of your own, too: python:my_code:polite."),
+    ] = None,
     name: Annotated[str | None, typer.Option(help="What to call the run.")] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -84,7 +89,8 @@ def run(
     from .progress import watcher
 
     tasks = select_tasks(load_domain_of(domain), split_commas(task), split_commas(tag), split)
-    conditions = Conditions(domain, agent, user, basis, max_turns, turn_timeout)
+    graders = tuple(split_commas(grader))
+    conditions = Conditions(domain, agent, user, basis, max_turns, turn_timeout, graders)
     plan = Plan(conditions, tasks, trials, seed, name)
     plan.check()
     with open_store(store, create=True) as opened:
@@ -148,6 +154,8 @@ def _report(opened: Store, ended: Ended, store: str | None, as_json: bool) -> No
 
 def _as_json(run: Run, curve: Curve) -> dict[str, Any]:
     """The curve, and what it is of; ``seed`` is the run's, the curve's own is renamed."""
+    from ..harness.caveats import caveats
+
     numbers = curve.to_json()
     return {
         "run": run.id,
@@ -160,6 +168,7 @@ def _as_json(run: Run, curve: Curve) -> dict[str, Any]:
         "trials": run.trials,
         "synthetic": run.synthetic,
         "fingerprint": run.fingerprint,
+        "notes": caveats(run.domain, run.user),
         "baseline": run.baseline.to_json() if run.baseline else None,
         "bootstrap_seed": numbers.pop("seed"),
         **numbers,
@@ -169,11 +178,14 @@ def _as_json(run: Run, curve: Curve) -> dict[str, Any]:
 def _show(opened: Store, run: Run, curve: Curve, store: str | None) -> None:
     from rich.console import Console
 
+    from ..harness.caveats import caveats
     from .curve import show_curves
 
     out = console()
     out.print(f"run {run.id}: agent {run.agent}, user {run.user}, seed {run.seed}")
     out.print(describe_baseline(run.baseline))
+    for note in caveats(run.domain, run.user):
+        out.print(safe(f"note: {note}"), soft_wrap=True)
     show_curves([curve], Console(highlight=False))
     option = _store_option(store)
     out.print("\nnext:")

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 FOLDED: Final = 400
 """Characters of a tool's arguments or result that are shown unless --full."""
 
+LONG: Final = 10_000
+"""The same of words: nobody reads more, and megabytes take minutes to wrap."""
+
 MOST_EVIDENCE: Final = 10
 
 _STYLES: Final = {"user": "cyan", "agent": "green", "call": "yellow", "result": "dim"}
@@ -213,10 +216,11 @@ def print_events(events: Sequence[Event], out: Console, *, full: bool = False) -
 def _described(event: Event, full: bool) -> tuple[str, str]:
     match event.kind:
         case "message":
-            return event.by, event.content
+            return event.by, _folded(event.content, full, LONG)
         case "tool_call":
             call = f"{event.name} {_folded(_json(event.arguments), full)}"
-            return "call", f"{call}\nbeside it: {event.beside}" if event.beside else call
+            beside = _folded(event.beside, full, LONG)
+            return "call", f"{call}\nbeside it: {beside}" if beside else call
         case "tool_result":
             error = f" [{event.error}]" if event.error else ""
             lines = [f"{_folded(event.content, full)}{error}"]
@@ -230,10 +234,10 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _folded(text: str, full: bool) -> str:
-    if full or len(text) <= FOLDED:
+def _folded(text: str, full: bool, most: int = FOLDED) -> str:
+    if full or len(text) <= most:
         return text
-    return f"{text[:FOLDED]}… ({len(text) - FOLDED} characters more: --full)"
+    return f"{text[:most]}… ({len(text) - most} characters more: --full)"
 
 
 def _change(row: RowChange) -> str:

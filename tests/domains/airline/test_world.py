@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from passhat.domains.airline import DOMAIN
-from passhat.domains.airline.generate import as_lines, make_world, write_world
+from passhat.domains.airline.generate import make_world, write_world
 from passhat.domains.airline.tables import (
     CABINS,
     FLIGHT_STATUSES,
@@ -75,13 +75,6 @@ def test_another_seed_gives_another_world(db: Database) -> None:
     """Everything that is not a word in the sources comes from the seed."""
     for table, rows in make_world(1).items():
         assert table == "airports" or rows != db.find(table, {})
-
-
-def test_rows_are_written_one_compact_object_a_line() -> None:
-    """The format the loader reads and a diff shows well."""
-    assert as_lines([{"a": 1, "b": "é"}, {"a": 2, "b": None}]) == (
-        '{"a":1,"b":"é"}\n{"a":2,"b":null}\n'
-    )
 
 
 def test_reservation_numbers_are_told_from_words_and_flights(db: Database) -> None:

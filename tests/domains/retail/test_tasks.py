@@ -61,7 +61,7 @@ def test_the_count_is_right() -> None:
     """The pianos in stock, and the cheapest of those with 88 keys, counted in the rows."""
     piano = select(PRODUCTS.c.product_id).where(PRODUCTS.c.name == "Digital Piano")
     in_stock = select(VARIANTS).where(VARIANTS.c.product_id == piano.scalar_subquery())
-    with RETAIL.world.engine().connect() as rows:
+    with RETAIL.world.connect() as rows:
         stock = rows.execute(in_stock.where(VARIANTS.c.available == 1)).all()
     task = RETAIL.task("how-many-pianos-can-i-choose-from")
     assert says(str(len(stock)), task.expect.tell[0])
@@ -110,7 +110,7 @@ def test_the_namesake_tag_is_true() -> None:
     """Tagged are the tasks of customers who share their full name with somebody."""
     full_name = CUSTOMERS.c.first_name + " " + CUSTOMERS.c.last_name
     shared = select(full_name).group_by(full_name).having(func.count() > 1)
-    with RETAIL.world.engine().connect() as rows:
+    with RETAIL.world.connect() as rows:
         found = rows.execute(select(CUSTOMERS.c.user_id).where(full_name.in_(shared)))
         namesakes = set(found.scalars())
     for task in SHOP.tasks:

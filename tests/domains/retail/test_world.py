@@ -11,7 +11,7 @@ import pytest
 
 from passhat.domains.database import Database
 from passhat.domains.retail import DOMAIN
-from passhat.domains.retail.generate import as_lines, make_world, write_world
+from passhat.domains.retail.generate import make_world, write_world
 from passhat.domains.retail.tables import METADATA, ORDER_STATUSES
 
 
@@ -40,13 +40,6 @@ def test_the_shipped_files_are_what_the_generator_makes(tmp_path: Path) -> None:
 def test_another_seed_gives_another_world() -> None:
     """Everything that is not a word in the sources comes from the seed."""
     assert make_world(1)["customers"] != make_world(2)["customers"]
-
-
-def test_rows_are_written_one_compact_object_a_line() -> None:
-    """The format the loader reads and a diff shows well."""
-    assert as_lines([{"a": 1, "b": "é"}, {"a": 2, "b": None}]) == (
-        '{"a":1,"b":"é"}\n{"a":2,"b":null}\n'
-    )
 
 
 def test_the_world_is_large_enough_and_small_enough(db: Database) -> None:
