@@ -51,7 +51,7 @@ def test_a_kind_says_what_it_may_see_and_whether_it_is_real(
         ("slippery:nan", "'nan' must be the chance of a slip"),
         ("slippery:often", "'often' must be the chance of a slip"),
         ("slippery:0.1:noop", "'noop' cannot slip; 'reference' and 'rule-based' can"),
-        ("python:", "must be python:module:callable, e.g. 'python:my_agent:make'"),
+        ("python:", "must be python:module:callable, e.g. 'python:my_code:make'"),
         ("python:module_only", "must be python:module:callable"),
     ],
 )
