@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Self
 
 from ..language import amounts, dates, emails, ids, numbers, plain
@@ -53,15 +54,13 @@ class Contract:
     """
 
     def __init__(self, script: UserScript, profile: Mapping[str, str]) -> None:
-        self._known: set[str] = set()
-        text = "\n".join((*_texts(script.model_dump()), *profile.values()))
-        self._has_reservations = bool(values("reservation", text))
-        self.hear(text)
+        text = "\n".join((script.text, *profile.values()))
+        self._has_reservations, known = _told_at_the_start(text)
+        self._known = set(known)
 
     def hear(self, text: str) -> None:
         """Whatever is named here may be named by the customer from now on."""
-        if _TELLING.search(text):
-            self._known.update(self._named(text), map(_number, numbers(text)))
+        self._known.update(_told(text, self._has_reservations))
 
     def check(self, reply: UserReply, never_put: Sequence[str] = ()) -> str | None:
         """Why the agent must not hear this line, or None if it may.
@@ -73,7 +72,8 @@ class Contract:
         said = plain(reply.content)
         if not said:
             return "said nothing"
-        for token in self._named(reply.content) if _TELLING.search(said) else ():
+        named = _named(reply.content, self._has_reservations) if _TELLING.search(said) else ()
+        for token in named:
             if token not in self._known:
                 return f"invented {token!r}: it is in no script, profile or line before"
         if found := _AS_AGENT.search(said):
@@ -84,11 +84,6 @@ class Contract:
             return f"ended as if all goals were met, but never asked: {never_put[0]!r}"
         return None
 
-    def _named(self, text: str) -> Iterator[str]:
-        yield from _named(text)
-        if self._has_reservations:  # elsewhere, "1000ML" is a size
-            yield from values("reservation", text)
-
     def fork(self) -> Self:
         """The same contract at the same point; the two never affect each other."""
         twin = object.__new__(type(self))
@@ -97,24 +92,29 @@ class Contract:
         return twin
 
 
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from _texts(part)
-    elif isinstance(value, list):
-        for part in value:
-            yield from _texts(part)
+@lru_cache(maxsize=1024)
+def _told_at_the_start(text: str) -> tuple[bool, frozenset[str]]:
+    """Whether a script has reservation numbers, and all it names: the same in all its trials."""
+    has_reservations = bool(values("reservation", text))
+    return has_reservations, frozenset(_told(text, has_reservations))
 
 
-def _named(text: str) -> Iterator[str]:
+def _told(text: str, has_reservations: bool) -> Iterator[str]:
+    """All that may be named by somebody who knows this text."""
+    if _TELLING.search(text):
+        yield from _named(text, has_reservations)
+        yield from map(_number, numbers(text))
+
+
+def _named(text: str, has_reservations: bool) -> Iterator[str]:
     """What cannot be said by chance: ids, e-mails, dates, amounts of money, long numbers."""
     for token in (*ids(text), *emails(text), *dates(text)):
         yield token.lower()
         yield from re.findall(r"\d{5,}", token)
     yield from map(_number, amounts(text))
     yield from _LONG_NUMBER.findall(text)
+    if has_reservations:  # elsewhere, "1000ML" is a size
+        yield from values("reservation", text)
 
 
 def _number(number: Any) -> str:

@@ -13,6 +13,8 @@ task is six lines::
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -74,6 +76,19 @@ class UserScript(_Strict):
     knows: dict[str, str] = Field(default_factory=dict)
     unknown: list[str] = Field(default_factory=list)
     instruction: str = ""
+
+    @cached_property
+    def text(self) -> str:
+        """Every text of the script, one a line: all that its customer can know from it."""
+        return "\n".join(_texts(self.model_dump()))
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)
 
 
 class ReferenceAction(_Strict):
