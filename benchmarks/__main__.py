@@ -16,13 +16,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from . import commands, episodes, tools
+from . import commands, episodes, storing, tools
 from .measure import Figure
 
 GROUPS: dict[str, Callable[[], Iterator[Figure]]] = {
     "commands": commands.figures,
     "episodes": episodes.figures,
     "tools": tools.figures,
+    "store": storing.figures,
 }
 
 
