@@ -188,34 +188,39 @@ class Episode:
 
     def _call(self, move: ToolCalls) -> None:
         first = len(self.transcript)
+        about: dict[str, Any] = {
+            "beside": move.content, "seconds": move.seconds, "usage": move.usage,
+            "provider": move.provider,
+        }  # fmt: skip
         handed_over = False
-        for number, call in enumerate(move.calls):
-            call_id = self._call_id(call)
-            about: dict[str, Any] = {}
-            if number == 0:
-                about = {
-                    "beside": move.content, "seconds": move.seconds, "usage": move.usage,
-                    "provider": move.provider,
-                }  # fmt: skip
-            self._add(
-                ToolCallEvent, call_id=call_id, name=call.name, arguments=call.arguments,
-                move=first, **about,
-            )  # fmt: skip
-            try:
-                outcome = self.domain.call(self.db, call.name, call.arguments)
-            except BrokenToolError as error:
-                self.lose(Fault.TOOL, str(error))
+        for call in move.calls:
+            handed_over |= self._carry_out(call, first, about)
+            if self.needs is None:
                 return
-            self._add(
-                ToolResultEvent, call_id=call_id, name=call.name, content=outcome.content,
-                error=outcome.error, rows=outcome.rows,
-            )  # fmt: skip
-            tool = self.domain.tools.get(call.name)
-            handed_over |= tool is not None and tool.hands_over and outcome.error is None
+            about = {}  # What the move carries is kept on its first call.
         if handed_over:
             self._end(EndReason.HANDED_OVER)
         else:
             self._ask_agent()
+
+    def _carry_out(self, call: ToolCall, move: int, about: dict[str, Any]) -> bool:
+        """Run one call and keep it with its result; returns whether it handed over."""
+        call_id = self._call_id(call)
+        self._add(
+            ToolCallEvent, call_id=call_id, name=call.name, arguments=call.arguments, move=move,
+            **about,
+        )  # fmt: skip
+        try:
+            outcome = self.domain.call(self.db, call.name, call.arguments)
+        except BrokenToolError as error:
+            self.lose(Fault.TOOL, str(error))
+            return False
+        self._add(
+            ToolResultEvent, call_id=call_id, name=call.name, content=outcome.content,
+            error=outcome.error, rows=outcome.rows,
+        )  # fmt: skip
+        tool = self.domain.tools.get(call.name)
+        return tool is not None and tool.hands_over and outcome.error is None
 
     def _call_id(self, call: ToolCall) -> str:
         # Ids must be unique in the transcript, whatever the agent's provider does.
