@@ -9,7 +9,6 @@ import gymnasium
 from ..domains.domain import load_domain
 from ..errors import UsageError
 from ..grading.grading import Grading
-from ..grading.verdict import Grade
 from ..task import Task
 from ..transcript import MessageEvent, ToolCallEvent, ToolResultEvent, Transcript
 from .episode import MAX_TURNS, Episode
@@ -130,11 +129,6 @@ class DeskEnv(gymnasium.Env[str, Any]):
             "turn": episode.turn,
             "observation": episode.observation,
         }
-
-    def grade(self) -> Grade:
-        """The grade of the episode that has just ended."""
-        episode = self._running()
-        return self.grading.grade(episode.task, episode.transcript, episode.db)
 
     def render(self) -> str | None:
         """The conversation so far as text (``render_mode="ansi"``)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 from sqlalchemy import Row
@@ -146,12 +147,19 @@ NOT_RUN = "not run yet"
 
 @dataclass(frozen=True)
 class TrialDetails:
-    """Everything kept about one trial."""
+    """Everything kept about one trial; its transcript is unpacked when somebody reads it."""
 
     row: TrialRow
     verdicts: tuple[Verdict, ...]
     basis: tuple[str, ...]
-    transcript: Transcript = field(repr=False)
+    packed: bytes = field(repr=False)
+
+    @cached_property
+    def transcript(self) -> Transcript:
+        """The conversation; empty if it never began."""
+        from .attempt import unpack_transcript
+
+        return unpack_transcript(self.packed)
 
 
 # --- from rows ---

@@ -446,8 +446,6 @@ class Store:
         Raises:
             UsageError: It is not in the run, or was not played yet; says which.
         """
-        from .attempt import unpack_transcript
-
         self._check_planned(run, task, number)
         where = (TRIALS.c.run == run.id, TRIALS.c.task == task, TRIALS.c.trial == number)
         with self._reading() as connection:
@@ -466,7 +464,7 @@ class Store:
             row=trial_row(row),
             verdicts=tuple(map(verdict_of, verdicts)),
             basis=tuple(json.loads(row.basis)),
-            transcript=unpack_transcript(packed or b""),
+            packed=packed or b"",
         )
 
     @staticmethod

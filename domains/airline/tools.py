@@ -519,11 +519,6 @@ class _Leg(NamedTuple):
         return (days, self.departs) < (other.arrival_days, other.arrives)
 
 
-def _day(date: str) -> int:
-    """Days since the calendar began."""
-    return calendar_date.fromisoformat(date).toordinal()
-
-
 def _leg(row: Row, price_cents: int) -> _Leg:
     named = {name: row[name] for name in _Leg._fields if name != "price_cents"}
     return _Leg(price_cents=price_cents, **named)
