@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+from ..errors import PasshatError
+from ..models.account import Account
+from ..models.model import ModelUse, Request
 from ..task import Task
 from ..transcript import Message, Observation, Stop, ToolCalls
 
@@ -24,6 +27,7 @@ class Brief:
         seed: For agents that draw random numbers.
         task: Only for agents that declare ``sees_task`` (the reference and what is built on it);
             None for every agent under test.
+        account: Where what is spent on models is written down, and its limits.
     """
 
     domain: str
@@ -32,6 +36,11 @@ class Brief:
     now: str
     seed: int = 0
     task: Task | None = None
+    account: Account = field(default_factory=Account, repr=False, compare=False)
+
+
+class AgentError(PasshatError):
+    """An agent under test made no move, by its own doing; the message says what happened."""
 
 
 class Agent(Protocol):
@@ -67,6 +76,19 @@ class FollowingAgent(Protocol):
         ...
 
 
+@runtime_checkable
+class ClosingAgent(Protocol):
+    """An agent that holds something open while its conversation lasts: a process, a connection."""
+
+    async def close(self, last: Observation) -> None:
+        """The conversation is over, however it ended: let go of everything.
+
+        Args:
+            last: What happened since the agent's last move, e.g. the customer's last words.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class AgentKind:
     """How to make agents of one kind.
@@ -77,6 +99,13 @@ class AgentKind:
         sees_task: Whether the brief holds the task: a cheat, for references and demos only.
         synthetic: Whether its numbers say nothing about a real agent; shown wherever they appear.
         blocking: Whether ``act`` may wait (the network, a person), so that it needs a thread.
+        use: The model it asks; None if it asks none through passhat. Such an agent is not timed by
+            the harness: how long its provider takes is not its doing, and the model has limits of
+            its own.
+        prefix: What every conversation with that model begins with, given a brief; for
+            `Model.warm_up`. The same for all tasks and seeds of a domain. None: nothing in common.
+        check: Makes sure, before the first trial, that agents of this kind can be reached. Raises
+            `RunStoppedError` if they cannot. None: there is nothing to make sure of.
     """
 
     spec: str
@@ -84,3 +113,6 @@ class AgentKind:
     sees_task: bool = False
     synthetic: bool = False
     blocking: bool = False
+    use: ModelUse | None = None
+    prefix: Callable[[Brief], Request] | None = None
+    check: Callable[[], Awaitable[None]] | None = None

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from ..errors import UsageError
+from ..models.registry import known_models
 from .agent import Agent, AgentKind, Brief
 
 
@@ -29,7 +30,8 @@ def agent_kind(spec: str) -> AgentKind:
     >>> agent_kind("slippery:0.05").synthetic
     True
     """
-    name, colon, rest = spec.partition(":")
+    head, colon, rest = spec.partition(":")
+    name = head.partition(",")[0]
     if name not in _KINDS:
         near = get_close_matches(name.lower(), _KINDS, n=2, cutoff=0.5) or list(_KINDS)
         raise UsageError(f"no agent {spec!r}; did you mean {' or '.join(map(repr, near))}?")
@@ -44,12 +46,19 @@ def known_agents() -> list[AgentEntry]:
 # --- one function a kind: imports only what that kind needs ---------------------------------------
 
 
-def _plain(make: Callable[[Brief], Agent], spec: str, rest: str | None, **about: bool) -> AgentKind:
+def _plain(
+    make: Callable[[Brief], Agent],
+    spec: str,
+    rest: str | None,
+    *,
+    sees_task: bool = False,
+    synthetic: bool = False,
+) -> AgentKind:
     """A kind of agent that takes nothing after its name."""
     if rest is not None:
         name = spec.partition(":")[0]
         raise UsageError(f"agent {spec!r}: {name!r} takes nothing after its name")
-    return AgentKind(spec, make, **about)
+    return AgentKind(spec, make, sees_task=sees_task, synthetic=synthetic)
 
 
 def _reference(spec: str, rest: str | None) -> AgentKind:
@@ -116,6 +125,36 @@ def _python(spec: str, rest: str | None) -> AgentKind:
     return python_agent_kind(spec)
 
 
+def _http(spec: str, rest: str | None) -> AgentKind:
+    from .http_agent import http_agent_kind
+
+    return http_agent_kind(spec)
+
+
+def _mcp(spec: str, rest: str | None) -> AgentKind:
+    from .mcp_agent import mcp_agent_kind
+
+    return mcp_agent_kind(spec)
+
+
+def _agent_sdk(spec: str, rest: str | None) -> AgentKind:
+    from .agent_sdk import agent_sdk_kind
+
+    return agent_sdk_kind(spec)
+
+
+def _model(spec: str, rest: str | None) -> AgentKind:
+    from .model_agent import model_agent_kind
+
+    return model_agent_kind(spec)
+
+
+def _text(spec: str, rest: str | None) -> AgentKind:
+    from .text_agents import text_agent_kind
+
+    return text_agent_kind(spec)
+
+
 _SCRIPTED = ("reference", "rule-based")
 
 
@@ -144,4 +183,28 @@ _KINDS = {
         "your own: the callable takes a Brief, returns an object with act(observation)",
         _python,
     ),
+    "http": _Kind(
+        "http:URL[,protocol=openai]",
+        "your own, behind an address: one POST a move, also as chat completions",
+        _http,
+    ),
+    "mcp": _Kind(
+        "mcp:COMMAND", "your own program, run once a trial, which calls the tools over MCP", _mcp
+    ),
+    "agent-sdk": _Kind("agent-sdk[:MODEL]", "Claude Agent SDK, given the tools", _agent_sdk),
+    "act": _Kind(
+        "act:MODELSPEC", "a model without tool calls: answers with one action as JSON", _text
+    ),
+    "react": _Kind(
+        "react:MODELSPEC", "a model without tool calls: writes a thought, then an action", _text
+    ),
+    "few-shot": _Kind(
+        "few-shot:MODELSPEC[,examples=FILE]",
+        "a model without tool calls: as act, after conversations shown as examples",
+        _text,
+    ),
+    **{
+        entry.spec.partition(":")[0]: _Kind(entry.spec, entry.description, _model)
+        for entry in (AgentEntry(*model) for model in known_models())
+    },
 }

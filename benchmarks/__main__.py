@@ -16,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from . import commands, episodes, storing, tools
+from . import commands, detection, episodes, models, storing, tools
 from .measure import Figure
 
 GROUPS: dict[str, Callable[[], Iterator[Figure]]] = {
@@ -24,6 +24,8 @@ GROUPS: dict[str, Callable[[], Iterator[Figure]]] = {
     "episodes": episodes.figures,
     "tools": tools.figures,
     "store": storing.figures,
+    "detection": detection.figures,
+    "models": models.figures,
 }
 
 

@@ -9,6 +9,8 @@ import gymnasium
 from ..domains.domain import load_domain
 from ..errors import UsageError
 from ..grading.grading import Grading
+from ..models.waiting import wait_for
+from ..simulator.user import UserKind, user_kind
 from ..task import Task
 from ..transcript import MessageEvent, ToolCallEvent, ToolResultEvent, Transcript
 from .episode import MAX_TURNS, Episode
@@ -21,7 +23,8 @@ class DeskEnv(gymnasium.Env[str, Any]):
     ## Task
     One of the domain's tasks: ``task=`` an id, or a list of ids, or None for all. `reset` draws one
     with the env's generator, or takes ``options={"task": id}``. The policy the agent must obey is
-    ``env.unwrapped.policy``, its tools are ``env.unwrapped.tools`` (JSON Schema).
+    ``env.unwrapped.policy``, its tools are ``env.unwrapped.tools`` (JSON Schema). ``user=`` says
+    who plays the customer: ``agenda``, ``claude:claude-haiku-5-5`` ...; a model is waited for.
 
     ## Action
     ``Moves``: ``{"type": "message", "content": str}``, ``{"type": "tool_calls", "calls": [{"name":
@@ -62,7 +65,7 @@ class DeskEnv(gymnasium.Env[str, Any]):
         self,
         domain: str = "retail",
         task: str | list[str] | None = None,
-        user: str = "agenda",
+        user: str | UserKind = "agenda",
         basis: str = "default",
         max_turns: int = MAX_TURNS,
         render_mode: str | None = None,
@@ -72,7 +75,7 @@ class DeskEnv(gymnasium.Env[str, Any]):
         self.render_mode = render_mode
         self.domain = load_domain(domain)
         self.grading = Grading(self.domain, basis)
-        self.user = user
+        self.user = user_kind(user) if isinstance(user, str) else user
         self.max_turns = max_turns
         ids = [task] if isinstance(task, str) else task
         self.tasks = [self.domain.task(i) for i in ids] if ids else list(self.domain.tasks.values())
@@ -137,8 +140,10 @@ class DeskEnv(gymnasium.Env[str, Any]):
         return conversation(self._running().transcript)
 
     def close(self) -> None:
-        """Give the rows of the last episode back."""
+        """Give the rows of the last episode back, and the connections of the user's model."""
         self._close_episode()
+        if self.user.use is not None:
+            wait_for(self.user.use.model.close())
 
     def _close_episode(self) -> None:
         if self.episode is not None:

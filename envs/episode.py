@@ -11,15 +11,18 @@ replay drives it from a recording; all of them run this same code.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Awaitable, Sequence
 from typing import Any, Literal
 
 from ..domains.database import Database
 from ..domains.domain import Domain
-from ..errors import BrokenToolError, Fault, UsageError
+from ..errors import BrokenToolError, Fault, FaultError, RunStoppedError, UsageError
 from ..grading.outcome import start_rows
+from ..models.account import Account
+from ..models.waiting import wait_for
 from ..simulator.contract import Contract
-from ..simulator.user import User, make_user
+from ..simulator.user import Setting, User, UserKind, user_kind
 from ..task import Task
 from ..transcript import (
     EndingEvent,
@@ -84,11 +87,20 @@ class Episode:
         domain: Domain,
         task: Task,
         *,
-        user: str = "agenda",
+        user: str | UserKind = "agenda",
         seed: int = 0,
         max_turns: int = MAX_TURNS,
+        account: Account | None = None,
     ) -> Episode:
-        """An episode of `task` on rows of its own, with a customer made from `user` and `seed`.
+        """An episode of `task` on rows of its own.
+
+        Args:
+            domain: The business.
+            task: What the customer wants.
+            user: Who plays the customer: a kind of user simulator, or its spec.
+            seed: Of the customer.
+            max_turns: Moves of the agent before the conversation is cut off.
+            account: What the customer spends on a model is written down here.
 
         Raises:
             TaskError: The task's setup or customer does not fit the world.
@@ -96,10 +108,13 @@ class Episode:
         """
         if max_turns < 1:
             raise UsageError(f"max_turns must be 1 or more, not {max_turns!r}")
+        kind = user_kind(user) if isinstance(user, str) else user
         db = start_rows(domain, task)
         try:
             profile = domain.profile(db, task.user.customer) if task.user.customer else {}
-            player = make_user(user, task.user, profile, seed)
+            now = domain.world.now.isoformat()
+            setting = Setting(profile, seed, now, account or Account())
+            player = kind.make(task.user, setting)
             return cls(domain, task, player, Contract(task.user, profile), db, max_turns)
         except BaseException:
             db.close()
@@ -136,13 +151,44 @@ class Episode:
 
     def user_turn(self) -> None:
         """Let this episode's own user speak; if it crashes, that is the simulator's fault."""
+        if (later := self.begin_user_turn()) is not None:
+            wait_for(later)
+
+    def begin_user_turn(self) -> Awaitable[None] | None:
+        """`user_turn` for drivers that can wait by themselves.
+
+        Returns:
+            What must be awaited before anything else happens; None if the user has spoken already.
+
+        Raises:
+            RunStoppedError: The user's model answers nobody; so may what is returned.
+        """
         self._expect("user")
         try:
             reply = self.user.reply(self._heard)
         except Exception as error:
-            self.lose(Fault.SIMULATOR, f"{type(error).__name__}: {error}")
-            return
+            self._user_failed(error)
+            return None
+        if inspect.isawaitable(reply):
+            return self._hear_later(reply)
         self.hear(reply, self.user.never_put)
+        return None
+
+    async def _hear_later(self, answer: Awaitable[UserReply]) -> None:
+        try:
+            reply = await answer
+        except Exception as error:
+            self._user_failed(error)
+        else:
+            self.hear(reply, self.user.never_put)
+
+    def _user_failed(self, error: Exception) -> None:
+        if isinstance(error, RunStoppedError):
+            raise error
+        if isinstance(error, FaultError):
+            self.lose(error.fault, str(error))
+        else:
+            self.lose(Fault.SIMULATOR, f"{type(error).__name__}: {error}")
 
     # --- the agent's turn ---------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 
 from ..errors import Fault
 from ..transcript import Observation, parse_action
@@ -95,9 +95,9 @@ class Led:
         self.first = self.first or move
         self._episode.act(move)
 
-    def user_turn(self) -> None:
-        """Let the customer speak."""
-        self._episode.user_turn()
+    def begin_user_turn(self) -> Awaitable[None] | None:
+        """Let the customer speak; what is returned must be awaited."""
+        return self._episode.begin_user_turn()
 
     def agent_crashed(self, detail: str) -> None:
         """The agent failed, which ends the episode."""

@@ -120,6 +120,8 @@ class Replay:
     @property
     def observation(self) -> Observation:
         """What the recorded agent had seen since its last move; empty if it simply went on."""
+        if self._at == len(self._moves):
+            return Observation(events=())
         return self.move.observation
 
     @property
@@ -165,7 +167,7 @@ class Replay:
         """This cut cannot be judged, and it is not the agent's doing; `go_on` goes on."""
         self._fail(CutState.LOST, detail, fault)
 
-    def user_turn(self) -> None:
+    def begin_user_turn(self) -> None:
         """Never: the customer's words come from the recording."""
         raise UsageError("the customer's words come from the recording")
 

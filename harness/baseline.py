@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 
 from ..agents.registry import agent_kind
@@ -17,7 +16,7 @@ USER = "agenda"
 """The customer it is played against, whoever plays the customer of the run: it costs nothing."""
 
 
-def baseline_of(
+async def baseline_of(
     store: Store, attempts: Attempts, tasks: Iterable[str], parts: dict[str, str]
 ) -> Baseline:
     """What doing nothing scores; worked out once for each task set, then taken from the store.
@@ -34,7 +33,7 @@ def baseline_of(
     if (known := store.baseline(name, DOES_NOTHING)) is not None:
         return known
     idle = attempts.with_agent(agent_kind(DOES_NOTHING), USER)
-    finished = asyncio.run(_one_each(idle, tasks))
+    finished = await _one_each(idle, tasks)
     baseline = Baseline(
         agent=DOES_NOTHING,
         scored=sum(trial.reward is not None for trial in finished),

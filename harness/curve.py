@@ -116,6 +116,17 @@ class Curve:
         return self.lost > MAX_LOST * self.planned
 
     @property
+    def simulator_problems(self) -> dict[str, int]:
+        """Of the trials lost through the simulated customer, how many by which kind of problem."""
+        from ..simulator.contract import ProblemKind
+
+        found: Counter[str] = Counter()
+        for reason, trials in self.lost_because.items():
+            if kind := ProblemKind.of(reason):
+                found[kind.value] += trials
+        return dict(found.most_common())
+
+    @property
     def headline_k(self) -> int:
         """The largest k that at least nine in ten of the tried tasks have enough trials for."""
         behind = [point.tasks for point in self.pass_hat]
@@ -143,6 +154,7 @@ class Curve:
             "lost": self.lost,
             "lost_because": self.lost_because,
             "lost_by": self.lost_by,
+            "simulator_problems": self.simulator_problems,
             "confidence": self.confidence,
             "seed": self.seed,
             "pass_hat": _points_json(self.pass_hat),

@@ -11,11 +11,13 @@ import sys
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ..domains.domain import Domain, domain_names
 from ..grading.grading import own_grader
+from ..models.model import ModelUse
 from .attempt import Conditions
 
 TASK_SET = (
@@ -25,13 +27,24 @@ TASK_SET = (
 """Parts that make a score on a set of tasks what it is, whoever the agent is."""
 
 
+PACKAGES: Final = {"claude": "anthropic", "openai": "openai", "litellm": "litellm"}
+"""The package that speaks to a kind of model."""
+
+
 def fingerprint_parts(
-    domain: Domain, tasks: Sequence[str], conditions: Conditions
+    domain: Domain, tasks: Sequence[str], conditions: Conditions, agent_asks: bool = False
 ) -> dict[str, str]:
     """Everything that decides what a run measures, by what it is of.
 
     Long contents are hashed (SHA-256), short ones stand as they are. An agent of somebody's own is
     known by its spec only: passhat cannot see when its code, or the model behind it, changes.
+
+    Args:
+        domain: The business.
+        tasks: Ids of those that are played.
+        conditions: Under which.
+        agent_asks: Whether the agent asks a model through passhat, so that our prompts are a part
+            of it.
     """
     return {
         "domain": domain.name,
@@ -41,8 +54,8 @@ def fingerprint_parts(
         "rules": _digest(_rules(domain)),
         "tools": _digest(_tools(domain)),
         "grading": _digest([*_package("grading"), *_own_graders(domain, tasks, conditions)]),
-        "simulator": _digest(_package("simulator")),
-        "agent": conditions.agent,
+        "simulator": _digest(_package("simulator", endings=("",))),
+        "agent": f"{conditions.agent} {_agent_code()}" if agent_asks else conditions.agent,
         "user": conditions.user,
         "basis": conditions.basis,
         "max_turns": str(conditions.max_turns),
@@ -55,12 +68,19 @@ def fingerprint(parts: dict[str, str], names: Iterable[str] | None = None) -> st
     return _digest(f"{name}={parts[name]}" for name in wanted)
 
 
-def versions() -> dict[str, str]:
-    """What the run runs on; not part of the fingerprint, but kept beside it."""
+def versions(uses: Iterable[ModelUse] = ()) -> dict[str, str]:
+    """What the run runs on; not part of the fingerprint, but kept beside it.
+
+    Args:
+        uses: The models that are asked; the packages that speak to them are named too.
+    """
+    kinds = [use.model.spec.partition(":")[0] for use in uses]
+    asked = sorted({PACKAGES[kind] for kind in kinds if kind in PACKAGES})
     return {
         "passhat": metadata.version("passhat"),
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,
+        **{package: metadata.version(package) for package in asked},
     }
 
 
@@ -113,13 +133,40 @@ def _source_of(spec: str) -> str:
     return Path(file).read_text(encoding="utf-8") if file and file.endswith(".py") else ""
 
 
-def _package(room: str, without: tuple[str, ...] = ()) -> Iterable[str]:
+def _package(
+    room: str, without: tuple[str, ...] = (), endings: tuple[str, ...] = (".py", ".json")
+) -> Iterable[str]:
     """The code of a room, with the language rules that all rooms share."""
-    package = files(__package__.rpartition(".")[0])
-    found = [package / "language.py", *(package / room).iterdir()]
-    for file in sorted(found, key=lambda file: file.name):
-        if file.name.endswith((".py", ".json")) and not file.name.startswith(without):
-            yield file.read_text(encoding="utf-8")
+    found = {**_files(_ROOT / room), "language.py": _ROOT / "language.py"}
+    for name in sorted(found):
+        if name.endswith(endings) and not name.startswith(without):
+            yield found[name].read_text(encoding="utf-8")
+
+
+_ROOT = files(__package__.rpartition(".")[0])
+
+
+def _agent_code() -> str:
+    """What makes an agent of a model: what it is told, and how its answers are read."""
+    found = _files(_ROOT / "agents")
+    ours = sorted(name for name in found if name.startswith(_OF_MODEL_AGENTS))
+    return _digest(found[name].read_text(encoding="utf-8") for name in ours)[:12]
+
+
+_OF_MODEL_AGENTS: Final = ("dialogue", "model_agent", "prompts/", "text_")
+
+
+def _files(folder: Traversable, prefix: str = "") -> dict[str, Traversable]:
+    """Every file in and below a folder that somebody wrote, by its path in it."""
+    found: dict[str, Traversable] = {}
+    for entry in folder.iterdir():
+        if entry.name.startswith((".", "__pycache__")):
+            continue
+        if entry.is_dir():
+            found |= _files(entry, f"{prefix}{entry.name}/")
+        else:
+            found[prefix + entry.name] = entry
+    return found
 
 
 def _sources(functions: Iterable[Any]) -> Iterable[str]:

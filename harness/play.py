@@ -11,14 +11,18 @@ import traceback
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
-from ..agents.agent import Agent, AgentKind, Brief
+from ..agents.agent import Agent, AgentError, AgentKind, Brief, ClosingAgent
 from ..envs.episode import Need
-from ..errors import Fault, FaultError, UsageError
+from ..errors import Fault, FaultError, RunStoppedError, UsageError
 from ..transcript import Message, Observation, Stop, ToolCalls, parse_action
 
 Move = Message | ToolCalls | Stop
+T = TypeVar("T")
+
+MOST_CHARACTERS: Final = 1_000_000
+"""Of one move, as JSON: some 250,000 tokens, more than any model writes at once."""
 
 
 class Playable(Protocol):
@@ -38,8 +42,8 @@ class Playable(Protocol):
         """Take the agent's move."""
         ...
 
-    def user_turn(self) -> None:
-        """Let the customer speak."""
+    def begin_user_turn(self) -> Awaitable[None] | None:
+        """Let the customer speak; what is returned must be awaited."""
         ...
 
     def agent_crashed(self, detail: str) -> None:
@@ -66,10 +70,12 @@ async def play(
             ``blocking`` lives in a thread of its own; the others act right here.
         brief: What the agent is told.
         turn_timeout: Seconds a blocking or asynchronous agent may take for one move; None: for
-            ever. A thread that hangs is left behind, and does not keep the process from ending.
+            ever. A thread that hangs is left behind, and does not keep the process from ending. An
+            agent that asks a model through passhat is not timed: the model has limits of its own.
 
     Whatever the agent raises, or answers that is no action, ends the episode as the agent's crash;
-    faults (`FaultError`) as what they say. Only cancellation and KeyboardInterrupt escape.
+    faults (`FaultError`) as what they say. Only cancellation, KeyboardInterrupt and
+    `RunStoppedError` escape.
     """
     with ExitStack() as stack:
         call: _Caller = _call_here
@@ -77,22 +83,34 @@ async def play(
             thread = _AgentThread()
             stack.callback(thread.close)
             call = thread.call
-        player = _Player(kind, brief, call, turn_timeout)
-        while episode.needs is not None:
-            if episode.needs == "user":
-                _guarded(episode, Fault.SIMULATOR, episode.user_turn)
-            elif (move := await player.move(episode)) is not None:
-                _guarded(episode, Fault.TOOL, partial(episode.act, move))
+        player = _Player(kind, brief, call, turn_timeout if kind.use is None else None)
+        try:
+            while episode.needs is not None:
+                if episode.needs == "user":
+                    await _user_turn(episode)
+                elif (move := await player.move(episode)) is not None:
+                    _guarded(episode, Fault.TOOL, partial(episode.act, move))
+        finally:
+            await player.close(episode.observation)
 
 
-def _guarded(episode: Playable, fault: Fault, step: Callable[[], None]) -> None:
+async def _user_turn(episode: Playable) -> None:
+    later = _guarded(episode, Fault.SIMULATOR, episode.begin_user_turn)
+    if later is not None:
+        await later
+
+
+def _guarded(episode: Playable, fault: Fault, step: Callable[[], T]) -> T | None:
     """What escapes from our side of the desk loses the trial; the agent is not to blame."""
     try:
-        step()
+        return step()
+    except RunStoppedError:
+        raise
     except FaultError as error:
         episode.lose(error.fault, str(error))
     except Exception as error:
         episode.lose(fault, _described(error))
+    return None
 
 
 class _Player:
@@ -113,10 +131,16 @@ class _Player:
         try:
             answer = await self._answer(episode.observation)
             move = parse_action(answer)
-            move.model_dump_json()  # what no transcript can hold is no action either
+            written = move.model_dump_json()  # what no transcript can hold is no action either
+            if len(written) > MOST_CHARACTERS:
+                raise _FailedError(
+                    f"a move of {len(written):,} characters; at most {MOST_CHARACTERS:,} are taken"
+                )
+        except RunStoppedError:
+            raise
         except FaultError as error:
             episode.lose(error.fault, str(error))
-        except (_FailedError, UsageError) as error:
+        except (_FailedError, AgentError, UsageError) as error:
             episode.agent_crashed(str(error))
         except (Exception, SystemExit) as error:
             episode.agent_crashed(_described(error))
@@ -132,6 +156,12 @@ class _Player:
             return move
         return None
 
+    async def close(self, last: Observation) -> None:
+        """Let the agent put down what it holds; what goes wrong then changes no result."""
+        if isinstance(self._agent, ClosingAgent):
+            with suppress(Exception):
+                await self._agent.close(last)
+
     async def _answer(self, observation: Observation) -> object:
         deadline = None if self._timeout is None else time.monotonic() + self._timeout
         answer = self._call(partial(self._act, observation))
@@ -146,14 +176,13 @@ class _Player:
 
     async def _in_time(self, answer: Awaitable[object], deadline: float | None) -> object:
         future = asyncio.ensure_future(answer)
+        future.add_done_callback(_drop)  # we may be cancelled before we can look at it
         try:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             # Not wait_for: it would wait for an agent that does not let itself be cancelled.
             await asyncio.wait({future}, timeout=left)
         finally:
-            if not future.done():
-                future.add_done_callback(_drop)
-                future.cancel()
+            future.cancel()
         if not future.done() or (future.cancelled() and _too_late(deadline)):
             raise _FailedError(f"no answer within {self._timeout:g} s")
         return future.result()

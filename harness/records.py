@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any
@@ -11,8 +12,9 @@ from sqlalchemy import Row
 
 from ..errors import Fault
 from ..grading.verdict import Verdict
+from ..models.account import Spending
 from ..results import TrialResult
-from ..transcript import Transcript
+from ..transcript import Transcript, Usage
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,10 @@ class TrialRow:
 
     Attributes:
         attempts: How often it was tried, losses included.
+        input_tokens: What all sides read in the last attempt, from caches too; None if no model was
+            asked, or none says.
+        output_tokens: What they wrote, likewise.
+        cost_dollars: What it cost, likewise; None if the price of one is not known.
         finished: ISO date and time, UTC.
     """
 
@@ -197,6 +203,17 @@ def trial_row(row: Row[Any]) -> TrialRow:
     values = {name: getattr(row, name) for name in TRIAL_COLUMNS}
     values["fault"] = Fault(row.fault) if row.fault else None
     return TrialRow(**values)
+
+
+def spending_of(rows: Iterable[Row[Any]]) -> dict[str, Spending]:
+    """What each side spent, from rows of the spending table, or from sums of them."""
+    spent: dict[str, Spending] = {}
+    for row in rows:
+        numbers = {name: getattr(row, name) for name in Usage.model_fields}
+        tokens = {n: v if v is None else int(v) for n, v in numbers.items() if n != "cost_dollars"}
+        usage = Usage(**tokens, cost_dollars=numbers["cost_dollars"])
+        spent[row.side] = spent.get(row.side, Spending()) + Spending(int(row.requests), usage)
+    return spent
 
 
 def verdict_of(row: Row[Any]) -> Verdict:

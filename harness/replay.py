@@ -7,28 +7,40 @@ is given what the recorded one had seen. See `envs.replay` for what a cut is.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Any, Final, Literal, Protocol
+from itertools import chain
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
-from ..agents.agent import Agent, AgentKind, AnyAction, Brief, FollowingAgent
+from ..agents.agent import Agent, AgentKind, AnyAction, Brief, ClosingAgent, FollowingAgent
 from ..envs.desks import Desk, Recorded
 from ..envs.episode import Episode
 from ..envs.judgement import Cut
 from ..envs.led import Led, NotContinuedError, along
 from ..envs.moves import Move, RecordedMove, moves_of, signature
 from ..envs.replay import Drift, Replay
-from ..errors import Fault, FaultError, UsageError
+from ..errors import (
+    Fault,
+    FaultError,
+    InfrastructureError,
+    RunStoppedError,
+    TaskError,
+    UsageError,
+)
 from ..grading.grading import Grading
+from ..models.account import Account
 from ..policies.engine import Finding, Rulebook
 from ..task import Task
-from ..transcript import Observation, parse_action
+from ..transcript import NO_USAGE, Observation, parse_action
 from .attempt import TURN_TIMEOUT
 from .play import play
+from .preflight import answering
+from .work import all_of
 
 Cuts = Literal["all", "last"] | int
 """Which cuts to judge: every one, the last of each conversation, or that of one position."""
@@ -115,12 +127,17 @@ class Asking:
         cuts: Where.
         continuing: Whether each conversation is played to its end from there, and graded.
         turn_timeout: Seconds an agent may take for one move; None: for ever.
+        ahead: Whether the agent is asked at all cuts of all conversations at once, before any of
+            its moves is judged; only for one that takes the past as its own and asks a model.
+        account: Where what is spent on models is written down.
     """
 
     kind: AgentKind
     cuts: Cuts = "all"
     continuing: bool = False
     turn_timeout: float | None = TURN_TIMEOUT
+    ahead: bool = False
+    account: Account = field(default_factory=Account, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -188,29 +205,65 @@ def replay_all(
     Args:
         sessions: Read as they are needed.
         asking: How agents are asked.
-        concurrency: How many at once; helps where agents wait.
+        concurrency: How many conversations at once; of an agent that is asked ahead, how many cuts.
+            Helps where agents wait.
         watch: Is told of each conversation that is done.
 
     Raises:
-        UsageError: A concurrency under 1.
+        UsageError: A concurrency under 1, or an agent that cannot be asked like that.
+        RunStoppedError: The agent's model will not answer, before or in the midst of it.
     """
     if concurrency < 1:
         raise UsageError(f"concurrency must be 1 or more, not {concurrency!r}")
+    if asking.ahead and asking.continuing:
+        raise UsageError("a conversation that goes on needs each answer before the next question")
     results: dict[int, Replayed] = {}
-    numbered = iter(enumerate(sessions))
 
-    async def lane() -> None:
-        for number, session in numbered:
-            results[number] = await replay_one(session, asking)
-            watch(results[number])
-            await asyncio.sleep(0)  # scripted agents never wait; let others and signals in
+    def keep(number: int, replayed: Replayed) -> None:
+        results[number] = replayed
+        watch(replayed)
 
-    async def lanes() -> None:
-        await asyncio.gather(*(lane() for _ in range(concurrency)))
+    async def everything() -> None:
+        async with answering(asking.kind):
+            waiting = await _warmed_up(iter(sessions), asking, concurrency)
+            if asking.ahead:
+                await _replay_ahead(enumerate(waiting), asking, concurrency, keep)
+                return
+            numbered = enumerate(waiting)
+            lanes = (_lane(numbered, asking, keep) for _ in range(concurrency))
+            await all_of([asyncio.create_task(lane) for lane in lanes])
 
     with redirect_stdout(sys.stderr):
-        asyncio.run(lanes())
+        asyncio.run(everything())
     return [results[number] for number in sorted(results)]
+
+
+Keep = Callable[[int, Replayed], None]
+
+
+async def _lane(numbered: Iterator[tuple[int, Session]], asking: Asking, keep: Keep) -> None:
+    for number, session in numbered:  # shared by all lanes
+        keep(number, await replay_one(session, asking))
+        await asyncio.sleep(0)  # scripted agents never wait; let others and signals in
+
+
+async def _warmed_up(
+    sessions: Iterator[Session], asking: Asking, concurrency: int
+) -> Iterator[Session]:
+    """The same sessions, after what the first one begins with was put into the cache."""
+    use, prefix = asking.kind.use, asking.kind.prefix
+    if concurrency == 1 or use is None or prefix is None:
+        return sessions
+    first = next((session for session in sessions), None)
+    if first is None:
+        return sessions
+    try:
+        usage = await use.model.warm_up(prefix(first.brief))
+    except InfrastructureError:  # every request will pay for it, if they are answered at all
+        usage = NO_USAGE
+    if usage != NO_USAGE:
+        asking.account.add("warm-up", usage)
+    return chain([first], sessions)
 
 
 async def replay_one(session: Session, asking: Asking) -> Replayed:
@@ -225,6 +278,8 @@ async def _replayed(session: Session, asking: Asking) -> Replayed:
         return replace(about, lost=session.lost)
     try:
         return await _replay(session, asking, about)
+    except RunStoppedError:
+        raise
     except FaultError as error:
         return replace(about, lost=str(error))
     except RecursionError:
@@ -235,21 +290,14 @@ async def _replayed(session: Session, asking: Asking) -> Replayed:
 
 
 async def _replay(session: Session, asking: Asking, about: Replayed) -> Replayed:
-    moves = moves_of(session.recorded.transcript, session.recorded.labels)
-    if len(moves) > MOST_MOVES:
-        return replace(about, lost=f"has {len(moves)} moves; at most {MOST_MOVES} are replayed")
-    with Replay(
-        session.recorded,
-        session.open_desk(),
-        policy=session.brief.policy,
-        rules=session.rules,
-        wanted=_wanted(moves, asking.cuts),
-    ) as replay:
+    moves = _moves(session)
+    brief = replace(session.brief, account=Account(run=asking.account))
+    with _opened(session, moves, asking) as replay:
         continued: list[Continuation] = []
         not_continued = ""
         if asking.continuing:
-            not_continued = await _ask_and_go_on(replay, session, asking, continued)
-        follows = await _ask(replay, session, asking)
+            not_continued = await _ask_and_go_on(replay, session, brief, asking, continued)
+        follows = await _ask(replay, brief, asking)
         handing_over = frozenset(
             name for move in moves for name in _tools(move) if replay.desk.hands_over(name)
         )
@@ -267,6 +315,23 @@ async def _replay(session: Session, asking: Asking, about: Replayed) -> Replayed
         )
 
 
+def _moves(session: Session) -> list[RecordedMove]:
+    moves = moves_of(session.recorded.transcript, session.recorded.labels)
+    if len(moves) > MOST_MOVES:
+        raise TaskError(f"has {len(moves)} moves; at most {MOST_MOVES} are replayed")
+    return moves
+
+
+def _opened(session: Session, moves: list[RecordedMove], asking: Asking) -> Replay:
+    return Replay(
+        session.recorded,
+        session.open_desk(),
+        policy=session.brief.policy,
+        rules=session.rules,
+        wanted=_wanted(moves, asking.cuts),
+    )
+
+
 def _wanted(moves: list[RecordedMove], cuts: Cuts) -> frozenset[int] | None:
     if cuts == "all":
         return None
@@ -282,13 +347,13 @@ def _tools(move: RecordedMove) -> Iterator[str]:
 # --- asking ---------------------------------------------------------------------------------------
 
 
-async def _ask(replay: Replay, session: Session, asking: Asking) -> bool | None:
+async def _ask(replay: Replay, brief: Brief, asking: Asking) -> bool | None:
     """Ask at every cut that is left; whether the agent follows, None if it was never made."""
     follows = None
     while replay.needs is not None or replay.go_on():
         followers: list[_Follower] = []
         kind = _following(asking.kind, replay, followers)
-        await play(replay, kind, session.brief, asking.turn_timeout)
+        await play(replay, kind, brief, asking.turn_timeout)
         follows = followers[-1].follows if followers else None
         if not follows:
             replay.give_up("not asked after a cut that failed")
@@ -296,7 +361,7 @@ async def _ask(replay: Replay, session: Session, asking: Asking) -> bool | None:
 
 
 async def _ask_and_go_on(
-    replay: Replay, session: Session, asking: Asking, continued: list[Continuation]
+    replay: Replay, session: Session, brief: Brief, asking: Asking, continued: list[Continuation]
 ) -> str:
     """Ask at every cut and play on from there; why that was not possible, if so."""
     live = session.live
@@ -313,7 +378,7 @@ async def _ask_and_go_on(
                 with episode.fork() as fork:
                     led = Led(fork, replay.moves[:number])
                     kind = _following(asking.kind, led, [])
-                    await play(led, kind, session.brief, asking.turn_timeout)
+                    await play(led, kind, brief, asking.turn_timeout)
                     continued.append(_graded(move.position, live, fork))
                     _tell(replay, led.first, fork)
         except NotContinuedError as error:
@@ -389,6 +454,11 @@ class _Follower:
             self._tell(self._past.history)
         return self._agent.act(observation)
 
+    async def close(self, last: Observation) -> None:
+        """Let the agent put down what it holds."""
+        if isinstance(self._agent, ClosingAgent):
+            await self._agent.close(last)
+
     def _tell(self, history: list[tuple[Observation, Move]]) -> None:
         if self._told == len(history):
             return
@@ -398,6 +468,102 @@ class _Follower:
         for observation, taken in history:
             self._agent.observe(observation, taken)
         self._told = len(history)
+
+
+# --- asking ahead ---------------------------------------------------------------------------------
+
+
+async def _replay_ahead(
+    numbered: Iterator[tuple[int, Session]], asking: Asking, most: int, keep: Keep
+) -> None:
+    """Ask at every cut without waiting for any answer; judge a conversation when all are there.
+
+    No database is open while answers are waited for, so that thousands may be.
+    """
+    free = asyncio.Semaphore(most)
+
+    async def ask(cut: _Cut, brief: Brief) -> tuple[int, AnyAction | Exception]:
+        try:
+            return len(cut.history), await _answer(asking.kind, brief, cut)
+        finally:
+            free.release()
+
+    async def judge(number: int, session: Session, asked: list[_Asked]) -> None:
+        kind = _answering(asking.kind, dict(await asyncio.gather(*asked)))
+        keep(number, await replay_one(session, replace(asking, kind=kind)))
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for number, session in numbered:
+                brief = replace(session.brief, account=Account(run=asking.account))
+                asked = []
+                for cut in _cuts_to_ask(session, asking):
+                    await free.acquire()
+                    asked.append(group.create_task(ask(cut, brief)))
+                group.create_task(judge(number, session, asked))
+    except ExceptionGroup as errors:
+        raise errors.exceptions[0] from None  # one is enough to say
+
+
+_Asked = asyncio.Task[tuple[int, AnyAction | Exception]]
+
+
+class _Cut(NamedTuple):
+    """What an agent is given at a cut."""
+
+    history: list[tuple[Observation, Move]]
+    observation: Observation
+
+
+def _cuts_to_ask(session: Session, asking: Asking) -> list[_Cut]:
+    """The cuts at which an answer will be judged; none where the replay itself will say why."""
+    found: list[_Cut] = []
+    if session.lost is not None:
+        return found
+    try:
+        with _opened(session, _moves(session), asking) as replay:
+            while replay.needs is not None or replay.go_on():
+                if replay.judging:
+                    found.append(_Cut(replay.history, replay.observation))
+                replay.lose(Fault.INFRASTRUCTURE, "not asked yet")
+    except Exception:  # it will be met again, and reported, when the answers are judged
+        return []
+    return found
+
+
+async def _answer(kind: AgentKind, brief: Brief, cut: _Cut) -> AnyAction | Exception:
+    """The agent's move at a cut, or what it raised instead."""
+    try:
+        agent = kind.make(brief)
+        assert isinstance(agent, FollowingAgent), "only such agents are asked ahead"
+        for observation, taken in cut.history:
+            agent.observe(observation, taken)
+        answer = agent.act(cut.observation)
+        return await answer if inspect.isawaitable(answer) else answer
+    except RunStoppedError:
+        raise
+    except Exception as error:
+        return error
+
+
+def _answering(kind: AgentKind, answers: Mapping[int, AnyAction | Exception]) -> AgentKind:
+    """Agents that give the answers another kind has given; by how many moves were made before."""
+    return AgentKind(kind.spec, lambda _: _Answered(answers), synthetic=kind.synthetic)
+
+
+class _Answered:
+    def __init__(self, answers: Mapping[int, AnyAction | Exception]) -> None:
+        self._answers = answers
+        self._made = 0
+
+    def observe(self, observation: Observation, taken: Move) -> None:
+        self._made += 1
+
+    def act(self, observation: Observation) -> AnyAction:
+        answer = self._answers[self._made]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
 
 # --- concealing -----------------------------------------------------------------------------------

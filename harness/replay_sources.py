@@ -34,6 +34,9 @@ PEEKED: Final = 20
 
 _BENCHMARKS: Final = {Format.TAU_BENCH: "tau-bench", Format.TAU2: "tau2"}
 _NO_SCRIPT: Final = "nobody knows what this customer would say next: there is no script to play"
+_BY_A_MODEL: Final = (
+    "the customer was played by a model, which would not say the same again on the way to the cut"
+)
 _FREE_TEXT: Final = (
     "the customer was played by a model from an instruction; the agenda user needs goals"
 )
@@ -174,7 +177,7 @@ def _own_session(store: Store, run: Run, row: TrialRow, attempts: Attempts) -> S
     if task is None:
         return Session(row.address, Recorded(details.transcript), _NOBODY, _no_desk, lost=lost)
     start = partial(
-        Episode.start, domain, task, user=conditions.user, seed=trial.user_seed,
+        Episode.start, domain, task, user=attempts.user, seed=trial.user_seed,
         max_turns=conditions.max_turns,
     )  # fmt: skip
     return Session(
@@ -186,7 +189,8 @@ def _own_session(store: Store, run: Run, row: TrialRow, attempts: Attempts) -> S
         task=row.task,
         passed=None if row.reward is None else row.reward == 1.0,
         lost=lost,
-        live=Live(start, task, attempts.grading),
+        live=None if attempts.user.use else Live(start, task, attempts.grading),
+        not_live=_BY_A_MODEL if attempts.user.use else "",
     )
 
 

@@ -18,8 +18,8 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,6 +43,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from ..domains.domain import no_such
 from ..errors import UsageError
 from ..grading.verdict import Verdict
+from ..models.account import Spending
 from ..results import Source, TrialResult
 from .opening import in_one_line, open_engine
 from .records import (
@@ -52,12 +53,28 @@ from .records import (
     TrialDetails,
     TrialRow,
     run_of,
+    spending_of,
     trial_result,
     trial_row,
     verdict_of,
 )
-from .tables import BASELINES, META, METADATA, RUNS, SCHEMA, TRANSCRIPTS, TRIALS, VERDICTS
+from .tables import (
+    BASELINES,
+    LABELS,
+    META,
+    METADATA,
+    RUNS,
+    SCHEMA,
+    SPENDING,
+    TOKENS,
+    TRANSCRIPTS,
+    TRIALS,
+    VERDICTS,
+)
 from .trials import FinishedTrial, Trial, plan
+
+Sides = dict[str, Spending]
+"""What each side spent: ``agent``, ``user``, ``warm-up``."""
 
 DEFAULT_STORE: Final = "passhat.sqlite"
 CLAIM_SECONDS: Final = 60.0
@@ -81,7 +98,7 @@ def open_store(
         UsageError: Not there, no store, of a newer schema, or not to be opened; says what to do.
         InfrastructureError: The database does not answer.
     """
-    text = str(where or os.environ.get("PASSHAT_STORE") or DEFAULT_STORE)
+    text = where_store(where)
     store = Store(*open_engine(text, write=write or create, create=create))
     try:
         store.prepare(create)
@@ -91,16 +108,26 @@ def open_store(
     return store
 
 
+def where_store(where: str | Path | None = None) -> str:
+    """The path or URL that `open_store` opens."""
+    return str(where or os.environ.get("PASSHAT_STORE") or DEFAULT_STORE)
+
+
 class Store:
     """An open store. Made by `open_store`; belongs to one process and one thread.
 
     Args:
         engine: Of the database.
         name: What messages call it.
+
+    Attributes:
+        schema: Version of its tables; an older one than ours if it cannot be written, and then what
+            was not kept in those days is not known.
     """
 
     def __init__(self, engine: Engine, name: str) -> None:
         self.name = name
+        self.schema = SCHEMA
         self._engine = engine
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
 
@@ -140,6 +167,9 @@ class Store:
     def prepare(self, create: bool) -> None:
         """Make the tables if they are to be made; check that they are ones we know.
 
+        The tables of an older passhat are brought up to date; where they cannot be written, they
+        can still be read.
+
         Raises:
             UsageError: No store, or of a newer schema.
         """
@@ -152,12 +182,22 @@ class Store:
                 raise UsageError(f"{self.name!r} holds no store yet; passhat run makes one")
             self._make_tables()
         with self._reading() as connection:
-            schema = connection.execute(select(func.max(META.c.schema))).scalar_one() or 0
-        if schema > SCHEMA:
+            self.schema = _schema(connection)
+        if self.schema > SCHEMA:
             raise UsageError(
-                f"store {self.name!r} was written by a newer passhat (schema {schema}, this one "
-                f"knows {SCHEMA}): upgrade passhat"
+                f"store {self.name!r} was written by a newer passhat (schema {self.schema}, this "
+                f"one knows {SCHEMA}): upgrade passhat"
             )
+        if self.schema < SCHEMA:
+            with suppress(UsageError):  # it cannot be written
+                self._upgrade()
+
+    def _upgrade(self) -> None:
+        with self._writing() as connection:
+            if _schema(connection) < SCHEMA:  # nobody else was quicker
+                METADATA.create_all(connection, [SPENDING, LABELS])
+                connection.execute(update(META).values(schema=SCHEMA))
+        self.schema = SCHEMA
 
     def _make_tables(self) -> None:
         if self._engine.name == "sqlite":
@@ -271,8 +311,12 @@ class Store:
 
     # --- claims -----------------------------------------------------------------------------
 
-    def claim(self, run: Run) -> None:
+    def claim(self, run: Run, conditions: dict[str, Any] | None = None) -> None:
         """Take a run over, to carry it on.
+
+        Args:
+            run: Which.
+            conditions: What it is carried on under from now on; None: as it was begun.
 
         Raises:
             UsageError: Another process is at it.
@@ -287,9 +331,11 @@ class Store:
                     f"run {run.id!r} is being carried on by process {pid} on {host!r}; stop it "
                     "first, or wait for it"
                 )
+            values = {} if conditions is None else {"conditions": json.dumps(conditions)}
             self._update_run(
-                connection, run.id, claim=self._owner, heartbeat=time.time(), status="running"
-            )
+                connection, run.id, claim=self._owner, heartbeat=time.time(), status="running",
+                **values,
+            )  # fmt: skip
 
     def keep_claim(self, run: Run) -> bool:
         """Say that this process is still at it; False if somebody else took the run over."""
@@ -317,18 +363,19 @@ class Store:
     # --- trials -----------------------------------------------------------------------------
 
     def record(self, run: Run, finished: FinishedTrial) -> bool:
-        """Keep a finished trial, in one transaction.
+        """Keep a finished trial and what it spent, in one transaction.
 
-        A lost trial is replaced by a later attempt; a scored one never is.
+        A lost trial is replaced by a later attempt; a scored one never is. What was spent is kept
+        of every attempt.
 
         Returns:
-            False if the trial was scored before: nothing was written.
+            False if the trial was scored before: nothing but what was spent is written.
 
         Raises:
             InfrastructureError: It cannot be written, e.g. because the disk is full; everything
                 that was recorded before is still there.
         """
-        trial = finished.trial
+        trial, usage = finished.trial, finished.usage
         values = {
             "run": run.id,
             "task": trial.task,
@@ -343,9 +390,9 @@ class Store:
             "tool_calls": finished.tool_calls,
             "tool_errors": finished.tool_errors,
             "seconds": finished.seconds,
-            "input_tokens": finished.input_tokens,
-            "output_tokens": finished.output_tokens,
-            "cost_dollars": finished.cost_dollars,
+            "input_tokens": usage.all_input_tokens,
+            "output_tokens": usage.output_tokens,
+            "cost_dollars": usage.cost_dollars,
             "basis": json.dumps(finished.basis),
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         }
@@ -361,6 +408,7 @@ class Store:
         with self._writing() as connection:
             earlier = connection.execute(_EARLIER, key).one()
             if earlier.reward is not None:
+                _spend(connection, values["run"], finished.trial, finished.spending)
                 return False
             for statement in _FORGET:
                 connection.execute(statement, {"i": earlier.id})
@@ -376,6 +424,34 @@ class Store:
         if finished.transcript:
             packed = {"trial": trial_id, "packed": finished.transcript}
             connection.execute(_INSERT_TRANSCRIPT, packed)
+        _spend(connection, values["run"], finished.trial, finished.spending)
+
+    def record_spending(
+        self, run: Run, trial: Trial | None, spending: Mapping[str, Spending]
+    ) -> None:
+        """Keep what was spent on a trial that did not finish, or (None) on no trial of its own."""
+        if spending:
+            with self._writing() as connection:
+                _spend(connection, run.id, trial, spending)
+
+    def spending(self, run: Run, task: str | None = None, number: int | None = None) -> Sides:
+        """What was spent on models, by side: every attempt at every trial, the lost ones too.
+
+        Args:
+            run: On this run.
+            task: Only on this task.
+            number: Only on the trial of this number.
+
+        Returns:
+            Empty if no model was asked, or if the store is of a time when nobody wrote it down.
+        """
+        if self.schema < 2:
+            return {}
+        where = [SPENDING.c.run == run.id]
+        where += [] if task is None else [SPENDING.c.task == task]
+        where += [] if number is None else [SPENDING.c.trial == number]
+        with self._reading() as connection:
+            return spending_of(connection.execute(_SPENT.where(*where)).all())
 
     def scored(self, run: Run) -> set[tuple[str, int]]:
         """(task, trial) of every trial that needs no further attempt."""
@@ -515,6 +591,42 @@ _FORGET = (
 _INSERT_TRIAL = insert(TRIALS)
 _INSERT_VERDICT = insert(VERDICTS)
 _INSERT_TRANSCRIPT = insert(TRANSCRIPTS)
+
+
+_INSERT_SPENDING = insert(SPENDING)
+
+_UNKNOWN_COST = SPENDING.c.cost_dollars.is_(None)
+_SPENT = (
+    select(
+        SPENDING.c.side,
+        *(func.sum(SPENDING.c[name]).label(name) for name in ("requests", *TOKENS, "cost_dollars")),
+    )
+    # Apart, because the sum of a known and an unknown cost is unknown, and SQL's is not.
+    .group_by(SPENDING.c.side, _UNKNOWN_COST)
+    .order_by(SPENDING.c.side, _UNKNOWN_COST)
+)
+
+
+def _schema(connection: Connection) -> int:
+    return connection.execute(select(func.max(META.c.schema))).scalar_one() or 0
+
+
+def _spend(
+    connection: Connection, run_id: str, trial: Trial | None, spending: Mapping[str, Spending]
+) -> None:
+    if not spending:
+        return
+    about = {
+        "run": run_id,
+        "task": trial.task if trial else "",
+        "trial": trial.number if trial else 0,
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    rows = [
+        about | {"side": side, "requests": spent.requests} | spent.usage.model_dump()
+        for side, spent in spending.items()
+    ]
+    connection.execute(_INSERT_SPENDING, rows)
 
 
 def _new_id(written: CursorResult[Any]) -> int:

@@ -18,7 +18,9 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA: Final = 1
+from ..transcript import Usage
+
+SCHEMA: Final = 2
 """Version of these tables. A store of a newer one is refused, not guessed at."""
 
 METADATA = MetaData()
@@ -104,3 +106,37 @@ BASELINES = Table(
     Column("lost", Integer, nullable=False),
     Column("created", Text, nullable=False),
 )
+
+TOKENS: Final = tuple(name for name in Usage.model_fields if name != "cost_dollars")
+"""The columns of tokens, one for each part of what a reply is paid by."""
+
+SPENDING = Table(
+    "spending",
+    METADATA,
+    Column("id", _ID, primary_key=True, autoincrement=True),
+    Column("run", Text, ForeignKey("runs.id"), nullable=False, index=True),
+    Column("task", Text, nullable=False),
+    Column("trial", Integer, nullable=False),
+    Column("side", Text, nullable=False),
+    Column("requests", Integer, nullable=False),
+    *(Column(name, BigInteger) for name in TOKENS),
+    Column("cost_dollars", Float),
+    Column("finished", Text, nullable=False),
+)
+"""What each attempt spent on models, the lost ones too; ``task`` is "" for what no trial caused."""
+
+LABELS = Table(
+    "labels",
+    METADATA,
+    Column("run", Text, ForeignKey("runs.id"), primary_key=True),
+    Column("task", Text, primary_key=True),
+    Column("trial", Integer, primary_key=True),
+    Column("person", Text, primary_key=True),
+    Column("passed", Boolean),
+    Column("fault", Text),
+    Column("note", Text, nullable=False),
+    Column("blind", Boolean, nullable=False),
+    Column("labelled", Text, nullable=False),
+)
+"""What people say about trials; ``passed`` is null for "unsure", ``blind`` means that neither the
+grade nor anybody's label was shown before."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ..errors import Fault
 from ..grading.verdict import Verdict
+from ..models.account import Spending
+from ..transcript import Usage
 
 
 def derive_seed(*parts: object) -> int:
@@ -79,9 +81,7 @@ class FinishedTrial:
         tool_calls: Calls the agent made.
         tool_errors: Those that were answered with an error.
         seconds: By the clock, grading included.
-        input_tokens: Of all replies that say; None if none does. The same holds for the next two.
-        output_tokens: Likewise.
-        cost_dollars: Likewise.
+        spending: What each side spent on models; empty if none was asked.
         verdicts: One per grader.
         basis: Names of the graders that decided.
         transcript: As `pack_transcript` made it; b"" if the conversation never began.
@@ -96,9 +96,7 @@ class FinishedTrial:
     tool_calls: int = 0
     tool_errors: int = 0
     seconds: float = 0.0
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost_dollars: float | None = None
+    spending: Mapping[str, Spending] = field(default_factory=dict)
     verdicts: tuple[Verdict, ...] = ()
     basis: tuple[str, ...] = ()
     transcript: bytes = b""
@@ -107,6 +105,11 @@ class FinishedTrial:
     def passed(self) -> bool | None:
         """Whether it counts as a success; None if it counts as nothing."""
         return None if self.reward is None else self.reward == 1.0
+
+    @property
+    def usage(self) -> Usage:
+        """What all sides used together."""
+        return sum(self.spending.values(), Spending()).usage
 
 
 def lost_trial(trial: Trial, fault: Fault, reason: str) -> FinishedTrial:

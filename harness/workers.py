@@ -6,16 +6,42 @@ import asyncio
 import multiprocessing
 import signal
 import sys
+from collections.abc import Mapping
 from contextlib import redirect_stdout, suppress
 from multiprocessing.connection import Connection
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from ..errors import Fault, InfrastructureError
+from ..errors import Fault, InfrastructureError, RunStoppedError
+from ..models.account import Account, Spending
 from .attempt import Attempts, Conditions, load_attempts
+from .preflight import closing
 from .trials import FinishedTrial, Trial, lost_trial
 
 MOST_DEATHS: Final = 5
 """Worker processes that may end one after another, with no trial finished, before we give up."""
+
+LAST_WORDS_SECONDS: Final = 2.0
+"""How long a worker may take to say what a trial that is dropped has spent."""
+
+
+class Drop(NamedTuple):
+    """Tells a worker to finish a trial no more."""
+
+    trial: Trial
+
+
+class Unfinished(NamedTuple):
+    """What a worker sends back of a trial that it did not finish.
+
+    Attributes:
+        trial: Which.
+        spent: On models, by side.
+        stopped: Why no trial of this run can go on; "" if the trial was dropped.
+    """
+
+    trial: Trial
+    spent: Mapping[str, Spending]
+    stopped: str = ""
 
 
 class Workers:
@@ -33,14 +59,23 @@ class Workers:
         self._deaths = 0
         self._links = [_Link(self, conditions) for _ in range(count)]
 
-    async def attempt(self, trial: Trial) -> FinishedTrial:
+    async def attempt(self, trial: Trial, account: Account) -> FinishedTrial:
         """One trial, by the process that has least to do.
+
+        Args:
+            trial: Which.
+            account: Told afterwards what was spent; what may be spent, the process knows itself.
 
         Raises:
             InfrastructureError: Workers keep ending without a result.
+            RunStoppedError: No trial of this run can go on.
         """
         link = min(self._links, key=lambda link: len(link.waiting))
-        return await link.attempt(trial)
+        came = await link.attempt(trial, account)
+        _put_down(came, account)
+        if isinstance(came, Unfinished):
+            raise RunStoppedError(came.stopped)
+        return came
 
     def count_death(self) -> None:
         """One of the processes ended without being asked to."""
@@ -68,7 +103,7 @@ class _Link:
     """One worker process, seen from the parent."""
 
     def __init__(self, workers: Workers, conditions: Conditions) -> None:
-        self.waiting: dict[Trial, asyncio.Future[FinishedTrial]] = {}
+        self.waiting: dict[Trial, asyncio.Future[FinishedTrial | Unfinished]] = {}
         self._workers = workers
         self._conditions = conditions
         self._loop = asyncio.get_running_loop()
@@ -84,24 +119,35 @@ class _Link:
         theirs.close()
         self._loop.add_reader(self._pipe.fileno(), self._receive)
 
-    async def attempt(self, trial: Trial) -> FinishedTrial:
+    async def attempt(self, trial: Trial, account: Account) -> FinishedTrial | Unfinished:
         self._workers.check()
-        future: asyncio.Future[FinishedTrial] = self._loop.create_future()
-        self.waiting[trial] = future
+        future = self._ask(trial)
+        try:
+            # Shielded: what a trial that is dropped has spent comes the same way.
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            with suppress(OSError, TimeoutError):
+                self._pipe.send(Drop(trial))
+                async with asyncio.timeout(LAST_WORDS_SECONDS):
+                    _put_down(await future, account)
+            raise
+
+    def _ask(self, trial: Trial) -> asyncio.Future[FinishedTrial | Unfinished]:
+        self.waiting[trial] = self._loop.create_future()
         with suppress(OSError):  # it has just ended; `_receive` is about to notice
             self._pipe.send(trial)
-        return await future
+        return self.waiting[trial]
 
     def _receive(self) -> None:
         try:
-            finished: FinishedTrial = self._pipe.recv()
+            came: FinishedTrial | Unfinished = self._pipe.recv()
         except (EOFError, OSError):
             self._mourn()
             return
         self._workers.count_result()
-        future = self.waiting.pop(finished.trial)
+        future = self.waiting.pop(came.trial)
         if not future.done():
-            future.set_result(finished)
+            future.set_result(came)
 
     def _mourn(self) -> None:
         """The process is gone: what it was at is lost, and another takes its place."""
@@ -123,6 +169,12 @@ class _Link:
         self._process.join()
 
 
+def _put_down(came: FinishedTrial | Unfinished, account: Account) -> None:
+    spent = came.spent if isinstance(came, Unfinished) else came.spending
+    for side, spending in spent.items():
+        account.add(side, spending.usage, spending.requests)
+
+
 # --- in the worker ------------------------------------------------------------------------------
 
 
@@ -138,24 +190,36 @@ async def _serve(attempts: Attempts, pipe: Connection[Any, Any]) -> None:
     """Attempt the trials that come through the pipe, until it is closed."""
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
-    running: set[asyncio.Task[None]] = set()
+    running: dict[Trial, asyncio.Task[None]] = {}
 
     async def attempt(trial: Trial) -> None:
+        account = attempts.account()
+        came: FinishedTrial | Unfinished
         try:
-            pipe.send(await attempts.attempt(trial))
+            came = await attempts.attempt(trial, account)
+        except RunStoppedError as error:
+            came = Unfinished(trial, account.spent, str(error))
+        except asyncio.CancelledError:
+            came = Unfinished(trial, account.spent)
+        try:
+            pipe.send(came)
         except OSError:  # the parent is gone
             ended.set()
 
     def receive() -> None:
         try:
-            trial = pipe.recv()
+            asked: Trial | Drop = pipe.recv()
         except (EOFError, OSError):
             ended.set()
             return
-        task = loop.create_task(attempt(trial))
-        running.add(task)
-        task.add_done_callback(running.discard)
+        if isinstance(asked, Drop):
+            if asked.trial in running:
+                running[asked.trial].cancel()
+            return
+        running[asked] = loop.create_task(attempt(asked))
+        running[asked].add_done_callback(lambda _: running.pop(asked, None))
 
     loop.add_reader(pipe.fileno(), receive)
-    await ended.wait()
+    async with closing(attempts.kind, attempts.user):
+        await ended.wait()
     loop.remove_reader(pipe.fileno())

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from ...errors import Fault, UsageError
 from ...grading.grading import POLICY
+from ..bill import Bill, bill_of
 from ..curve import Curve, curve_of
 from ..failures import Failure, failure_of
 from ..records import Run, TrialDetails, TrialRow
@@ -54,6 +55,13 @@ class RuleTally:
         self.failed += row.result == "failed"
         found = (*self.places, Violated(row, *events[0]))
         self.places = tuple(sorted(found, key=lambda v: v.row.result != "failed"))[:LINKED]
+
+
+class UserLines(NamedTuple):
+    """What a customer who is played by a model said, and what was kept from the agent."""
+
+    said: int = 0
+    discarded: int = 0
 
 
 class Spread(NamedTuple):
@@ -130,6 +138,8 @@ class Digest:
         rules: Rules that were broken, by any trial.
         survival: Over turns; None if no trial had one.
         measures: Of the scored trials.
+        bill: What was spent on models, the lost attempts too.
+        user_lines: Of the scored trials, if a model plays the customer.
     """
 
     run: Run
@@ -141,6 +151,17 @@ class Digest:
     rules: list[RuleTally]
     survival: TurnSurvival | None
     measures: Measures
+    bill: Bill
+    user_lines: UserLines
+
+    @property
+    def cost_per_success(self) -> float | None:
+        """Dollars of all attempts for each trial that passed; None if one is silent, or none did.
+
+        Of a run from before every attempt was written down: of the scored trials.
+        """
+        known = self.measures.cost_per_success
+        return self.bill.cost_per_success if self.bill and known is not None else known
 
 
 def digest(store: Store, run: Run, confidence: float = 0.95) -> Digest:
@@ -154,11 +175,15 @@ def digest(store: Store, run: Run, confidence: float = 0.95) -> Digest:
         raise UsageError(_nothing_scored(run, rows))
     failures: list[Failure] = []
     rules: dict[str, RuleTally] = {}
+    bill = bill_of(store, run)
+    lines = UserLines()
     for row in rows:
         if row.reward is None:
             continue
         details = store.trial(run, row.task, row.trial)
         _count_rules(rules, details)
+        if "user" in bill.sides:
+            lines = _with_lines(lines, details)
         if row.result == "failed":
             failures.append(failure_of(details))
     curve = curve_of(store.source(run), confidence=confidence)
@@ -173,6 +198,8 @@ def digest(store: Store, run: Run, confidence: float = 0.95) -> Digest:
         rules=sorted(rules.values(), key=lambda r: (r.severity != "breach", -r.findings, r.rule)),
         survival=turn_survival(_lives(rows, failures), confidence=confidence),
         measures=measures(row for row in rows if row.reward is not None),
+        bill=bill,
+        user_lines=lines,
     )
 
 
@@ -196,6 +223,15 @@ def _count_rules(rules: dict[str, RuleTally], details: TrialDetails) -> None:
             found.setdefault(rule, []).append((finding["event"], finding["reason"]))
     for rule, events in found.items():
         rules[rule].add(details.row, events)
+
+
+def _with_lines(lines: UserLines, details: TrialDetails) -> UserLines:
+    said, discarded = lines
+    for event in details.transcript.messages():
+        if event.by == "user":
+            about = event.provider if isinstance(event.provider, dict) else {}
+            said, discarded = said + 1, discarded + len(about.get("discarded") or ())
+    return UserLines(said, discarded)
 
 
 def _lives(rows: Sequence[TrialRow], failures: Sequence[Failure]) -> Iterable[Life]:

@@ -2,6 +2,7 @@
 
     PasshatError
     ├── UsageError          the person at the keyboard: one line, exit code 2
+    │   └── RunStoppedError     nothing of this run can go on: bad key, no such model
     ├── ToolError           the agent: it reads the message and may try again
     └── Fault errors        the trial is lost, never failed
         ├── SimulatorError      the user simulator said what it must not say
@@ -35,6 +36,13 @@ class PasshatError(Exception):
 
 class UsageError(PasshatError):
     """The person asked for something that cannot be; the message says what to do instead."""
+
+
+class RunStoppedError(UsageError):
+    """The run cannot go on, whichever trial is next: bad key, unknown model, budget spent.
+
+    What was finished is kept, the trials under way are owed, and the message says what to do.
+    """
 
 
 class ToolError(PasshatError):

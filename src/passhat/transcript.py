@@ -14,7 +14,14 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+)
 
 from .errors import Fault, UsageError
 
@@ -28,11 +35,71 @@ class _Frozen(BaseModel):
 
 
 class Usage(_Frozen):
-    """Tokens and money one reply of a model cost; None means unknown, never zero."""
+    """Tokens and money that replies of a model cost; None means unknown, never zero.
+
+    Attributes:
+        input_tokens: Read afresh: neither taken from a cache nor put into one.
+        cache_read_tokens: Input taken from a cache.
+        cache_write_tokens: Input put into a cache for five minutes.
+        cache_write_1h_tokens: Input put into a cache for an hour.
+        output_tokens: Written, thinking included.
+        cost_dollars: What all of it costs; None if the price of the model is not known.
+    """
 
     input_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    cache_write_1h_tokens: int | None = None
     output_tokens: int | None = None
     cost_dollars: float | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        """Both together. A cost that is unknown on one side is unknown of both.
+
+        >>> Usage(input_tokens=5, output_tokens=1) + Usage(input_tokens=2)
+        Usage(input_tokens=7, output_tokens=1)
+        """
+        tokens = {name: _total(getattr(self, name), getattr(other, name)) for name in _TOKEN_FIELDS}
+        costs = [usage.cost_dollars for usage in (self, other) if usage != NO_USAGE]
+        known = [cost for cost in costs if cost is not None]
+        return Usage(**tokens, cost_dollars=sum(known) if costs and known == costs else None)
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Only what is known."""
+        return ((name, value) for name, value in self if value is not None)
+
+    @property
+    def all_input_tokens(self) -> int | None:
+        """Input read afresh, from a cache and into one; None if nothing is known."""
+        parts = (getattr(self, name) for name in _TOKEN_FIELDS if name != "output_tokens")
+        known = [part for part in parts if part is not None]
+        return sum(known) if known else None
+
+    @property
+    def all_tokens(self) -> int:
+        """All input and all output, as far as known."""
+        return (self.all_input_tokens or 0) + (self.output_tokens or 0)
+
+    @property
+    def cache_share(self) -> float | None:
+        """How much of the input was taken from a cache, 0 to 1; None if nothing says.
+
+        >>> Usage(input_tokens=100, cache_read_tokens=900).cache_share
+        0.9
+        """
+        total = self.all_input_tokens
+        if not total or self.cache_read_tokens is None:
+            return None
+        return self.cache_read_tokens / total
+
+
+_TOKEN_FIELDS = tuple(name for name in Usage.model_fields if name != "cost_dollars")
+NO_USAGE = Usage()
+"""Nothing was asked of a model, so that there is nothing to pay either."""
+
+
+def _total(a: int | None, b: int | None) -> int | None:
+    return a if b is None else b if a is None else a + b
 
 
 # --- what the agent does ------------------------------------------------------------------------
@@ -276,9 +343,20 @@ class Observation(_Frozen):
 
     After a message (and at the start): the customer's words, as one `MessageEvent`.
     After tool calls: one `ToolResultEvent` per call, in order.
+    What whoever plays the customer did not say, such as a model's thought, is taken out of it.
     """
 
     events: tuple[MessageEvent | ToolResultEvent, ...]
+
+    @field_validator("events")
+    @classmethod
+    def _as_heard(
+        cls, events: tuple[MessageEvent | ToolResultEvent, ...]
+    ) -> tuple[MessageEvent | ToolResultEvent, ...]:
+        if all(getattr(event, "provider", None) is None for event in events):
+            return events
+        unsaid = {"provider": None}
+        return tuple(e.model_copy(update=unsaid if e.kind == "message" else {}) for e in events)
 
     @property
     def text(self) -> str:

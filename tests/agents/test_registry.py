@@ -4,6 +4,7 @@ import pytest
 
 from passhat.agents.registry import agent_kind, known_agents
 from passhat.errors import UsageError
+from passhat.models.registry import known_models
 
 
 def test_every_known_agent_is_listed_with_what_it_is() -> None:
@@ -16,6 +17,13 @@ def test_every_known_agent_is_listed_with_what_it_is() -> None:
         "chatty-noop",
         "slippery:P[:BASE]",
         "python:MODULE:CALLABLE",
+        "http:URL[,protocol=openai]",
+        "mcp:COMMAND",
+        "agent-sdk[:MODEL]",
+        "act:MODELSPEC",
+        "react:MODELSPEC",
+        "few-shot:MODELSPEC[,examples=FILE]",
+        *(spec for spec, _ in known_models()),
     ]
     assert all(listed.values())
 

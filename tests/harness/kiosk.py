@@ -19,7 +19,7 @@ from passhat.domains.tool import tool, tools_in
 from passhat.domains.world import World
 from passhat.errors import InfrastructureError, ToolError
 from passhat.task import Task
-from passhat.transcript import Message, Observation, Stop, ToolCall, ToolCalls
+from passhat.transcript import Message, Observation, Stop, ToolCall, ToolCalls, Usage
 
 METADATA = MetaData()
 TICKETS = Table(
@@ -158,6 +158,19 @@ class _Flaky(Clerk):
 def flaky(brief: Brief) -> Clerk:
     """Gets it right unless its seed says otherwise."""
     return _Flaky(brief)
+
+
+class _Paying(Clerk):
+    def act(self, observation: Observation) -> object:
+        move = super().act(observation)
+        if isinstance(move, Message | ToolCalls):
+            return move.model_copy(update={"usage": Usage(input_tokens=7, output_tokens=5)})
+        return move
+
+
+def paying(brief: Brief) -> Clerk:
+    """Says what its own model used, but not at what price."""
+    return _Paying(brief)
 
 
 class _Slow(Clerk):

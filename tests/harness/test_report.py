@@ -4,6 +4,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -24,6 +25,7 @@ from passhat.harness.report.digest import digest
 from passhat.harness.run import start_run
 from passhat.harness.store import Store
 from passhat.harness.trials import FinishedTrial, lost_trial, trial_of
+from passhat.models.account import Spending
 from passhat.policies.engine import Finding
 from passhat.results import Source
 from passhat.transcript import (
@@ -35,6 +37,7 @@ from passhat.transcript import (
     ToolCallEvent,
     ToolResultEvent,
     Transcript,
+    Usage,
 )
 
 NOTHING_INSIDE = {"meta", "link", "img", "input", "br", "hr"}
@@ -148,6 +151,11 @@ def failing(
         "transcript": pack_transcript(talk(text)),
     }
     return FinishedTrial(trial_of(1, "kiosk", task, number), **(values | about))
+
+
+def spent(dollars: float) -> dict[str, Spending]:
+    """What an agent spent whose provider tells the price and nothing else."""
+    return {"agent": Spending(1, Usage(cost_dollars=dollars))}
 
 
 def passing(task: str = "a", number: int = 1, **about: Any) -> FinishedTrial:
@@ -278,23 +286,50 @@ def test_synthetic_is_said_wherever_numbers_are(slippery: tuple[Page, str, Run])
 def test_what_was_not_recorded_is_unknown(store: Store, tmp_path: Path) -> None:
     """Never 0; and a cost that only some trials say gives no cost per success."""
     run = new_run(store)
-    store.record(run, passing(number=1, cost_dollars=0.25))
+    store.record(run, passing(number=1, spending=spent(0.25)))
     store.record(run, failing(number=2))
     found, _ = write(store, run, tmp_path)
     assert "unknown: the cost is recorded for 1 of 2 scored trials" in found.words
     assert "Input tokens unknown" in found.words
-    assert "$0" not in found.words
-    assert digest(store, run).measures.cost_per_success is None
+    assert "$0.00" not in found.words
+    assert digest(store, run).cost_per_success is None
 
 
 def test_failing_trials_are_paid_for_too(store: Store) -> None:
     """Three quarters spent, one success."""
     run = new_run(store)
-    store.record(run, passing(number=1, cost_dollars=0.25, tool_errors=1))
-    store.record(run, failing(number=2, cost_dollars=0.5))
-    found = digest(store, run).measures
+    store.record(run, passing(number=1, spending=spent(0.25), tool_errors=1))
+    store.record(run, failing(number=2, spending=spent(0.5)))
+    found = digest(store, run)
     assert found.cost_per_success == 0.75
-    assert found.tool_error_rate == 0.5
+    assert found.measures.tool_error_rate == 0.5
+
+
+def test_what_each_side_spent_is_in_the_page(store: Store, tmp_path: Path) -> None:
+    """The user's part too, the lost attempts', and how much the cache held."""
+    run = new_run(store)
+    usage = Usage(input_tokens=100, cache_read_tokens=900, output_tokens=50, cost_dollars=0.25)
+    sides = {"agent": Spending(3, usage), "user": Spending(2, usage)}
+    lost = lost_trial(trial_of(1, "kiosk", "a", 1), Fault.INFRASTRUCTURE, "the provider is down")
+    store.record(run, replace(lost, spending=sides))
+    store.record(run, passing(number=1, spending=sides))
+    found, _ = write(store, run, tmp_path)
+    assert "agent 6 2,000 90.0% 100 $0.5000" in found.words
+    assert "all 10 4,000 90.0% 200 $1.0000" in found.words
+    assert digest(store, run).cost_per_success == 1.0
+
+
+def test_lines_that_the_agent_never_heard_are_counted(store: Store, tmp_path: Path) -> None:
+    """They say how much a model that plays the customer had to be corrected."""
+    run = new_run(store)
+    line = MessageEvent(
+        index=0, turn=0, by="user", content="Hi", provider={"discarded": [{}, {}], "model": "m"}
+    )
+    end = EndingEvent(index=1, turn=0, reason=EndReason.USER_STOP)
+    packed = pack_transcript(Transcript([line, end]))
+    store.record(run, passing(spending={"user": spent(0.25)["agent"]}, transcript=packed))
+    words = write(store, run, tmp_path)[0].words
+    assert "1 line said; 2 lines discarded and written anew before the agent heard them" in words
 
 
 def test_too_much_lost_gives_no_headline_but_the_reasons(store: Store, tmp_path: Path) -> None:

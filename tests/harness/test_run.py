@@ -10,9 +10,10 @@ import kiosk
 import pytest
 from helpers import SLIPPERY, Log, contents, kiosk_plan, new_store
 
+import passhat
 from passhat.errors import Fault, UsageError
 from passhat.harness.attempt import Conditions, load_attempts
-from passhat.harness.fingerprint import TASK_SET, fingerprint, fingerprint_parts
+from passhat.harness.fingerprint import TASK_SET, _package, fingerprint, fingerprint_parts
 from passhat.harness.run import Effort, Plan, start_run
 from passhat.harness.selection import select_tasks
 from passhat.harness.store import Store
@@ -237,6 +238,27 @@ def test_a_fingerprint_tells_what_differs() -> None:
     assert changed(fingerprint_parts(other, kiosk.TASKS, base)) == {"policy"}
     with other.world.fork() as db:
         assert json.dumps(db.find("tickets", {}))  # the world is what is hashed, not its bytes
+
+
+def test_what_a_model_is_told_is_part_of_the_agent() -> None:
+    """Its prompts and how its answers are read; the spec stays readable."""
+    base = Conditions("kiosk:DOMAIN", "claude:claude-haiku-5-5")
+    plain, asks = (
+        fingerprint_parts(kiosk.DOMAIN, kiosk.TASKS, base, agent_asks=asks)
+        for asks in (False, True)
+    )
+    assert {name for name in plain if plain[name] != asks[name]} == {"agent"}
+    assert plain["agent"] == base.agent
+    assert asks["agent"].startswith(f"{base.agent} ")
+
+
+def test_every_template_of_a_customer_is_part_of_the_simulator() -> None:
+    """Whatever its file is called, and however deep it lies."""
+    root = Path(passhat.__file__).parent / "simulator"
+    written = [p for p in root.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+    assert {".py", ".md", ".json"} <= {p.suffix for p in written}
+    hashed = set(_package("simulator", endings=("",)))
+    assert {p.read_text(encoding="utf-8") for p in written} <= hashed
 
 
 # --- choosing tasks -------------------------------------------------------------------------------

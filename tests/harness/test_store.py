@@ -11,15 +11,19 @@ from pathlib import Path
 
 import pytest
 from helpers import new_store
-from sqlalchemy import text
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import create_engine, event, text
 
 from passhat.errors import Fault, UsageError
 from passhat.grading.verdict import Verdict
 from passhat.harness.attempt import pack_transcript
+from passhat.harness.opening import open_engine
 from passhat.harness.records import Baseline, Run
 from passhat.harness.store import CLAIM_SECONDS, Store, open_store, run_ids
 from passhat.harness.trials import FinishedTrial, lost_trial, trial_of
-from passhat.transcript import EndingEvent, EndReason, MessageEvent, Transcript
+from passhat.models.account import Spending
+from passhat.transcript import EndingEvent, EndReason, MessageEvent, Transcript, Usage
 
 TALK = Transcript(
     [
@@ -31,6 +35,7 @@ VERDICTS = (
     Verdict(grader="outcome", passed=False, score=0.5, reason="T-1", evidence=({"event": 1},)),
     Verdict(grader="ending", passed=True, score=1.0, reason="user stop"),
 )
+PAID = Spending(2, Usage(input_tokens=4, cache_read_tokens=6, cost_dollars=0.25))
 
 
 @pytest.fixture
@@ -59,8 +64,7 @@ def finished(task: str = "a", number: int = 1, reward: float | None = 0.0) -> Fi
         tool_calls=2,
         tool_errors=1,
         seconds=0.5,
-        input_tokens=10,
-        cost_dollars=0.25,
+        spending={"agent": PAID},
         verdicts=VERDICTS,
         basis=("outcome",),
         transcript=pack_transcript(TALK),
@@ -104,6 +108,70 @@ def test_a_lost_trial_is_replaced_and_its_attempts_are_counted(store: Store) -> 
     details = store.trial(run, "a", 1)
     assert (details.row.attempts, details.row.result) == (3, "passed")
     assert len(details.verdicts) == 2
+
+
+# --- what was spent -------------------------------------------------------------------------------
+
+
+def test_what_every_attempt_spent_is_kept(store: Store) -> None:
+    """Of those lost, of one that came too late, and of one that was dropped."""
+    run = new_run(store)
+    trial = trial_of(1, "kiosk", "a", 1)
+    lost = replace(finished(reward=None), spending={"agent": PAID, "user": PAID})
+    for attempt in (lost, finished(reward=1.0), finished(reward=0.0)):
+        store.record(run, attempt)
+    store.record_spending(run, trial, {"agent": PAID})
+    store.record_spending(run, None, {"warm-up": PAID})
+    twice = PAID + PAID
+    assert store.spending(run) == {"agent": twice + twice, "user": PAID, "warm-up": PAID}
+    assert store.spending(run, "a", 1) == {"agent": twice + twice, "user": PAID}
+    assert store.spending(run, "b") == {}
+    assert store.trial(run, "a", 1).row.cost_dollars == 0.25
+
+
+def test_where_nothing_is_spent_nothing_is_written(store: Store) -> None:
+    """Agents without a model cost no row."""
+    run = new_run(store)
+    store.record(run, replace(finished(), spending={}))
+    store.record_spending(run, trial_of(1, "kiosk", "a", 1), {})
+    assert store.spending(run) == {}
+    with store._reading() as connection:
+        assert connection.execute(text("SELECT count(*) FROM spending")).scalar() == 0
+    row = store.trial(run, "a", 1).row
+    assert (row.input_tokens, row.output_tokens, row.cost_dollars) == (None, None, None)
+
+
+counts = st.none() | st.integers(0, 1000)
+usages = st.builds(
+    Usage,
+    input_tokens=counts,
+    cache_read_tokens=counts,
+    output_tokens=counts,
+    cost_dollars=st.none() | st.integers(0, 64).map(lambda n: n / 64),
+)
+
+
+@settings(max_examples=15)
+@given(st.lists(st.tuples(st.sampled_from(["agent", "user"]), usages), max_size=8))
+def test_sums_in_the_store_are_sums_of_usage(spent: list[tuple[str, Usage]]) -> None:
+    """A cost that is unknown once is unknown of the side, and nothing spent is not unknown."""
+    expected: dict[str, Spending] = {}
+    with memory_store() as store:
+        run = new_run(store)
+        for side, usage in spent:
+            store.record_spending(run, None, {side: Spending(1, usage)})
+            expected[side] = expected.get(side, Spending()) + Spending(1, usage)
+        assert store.spending(run) == expected
+
+
+def memory_store() -> Store:
+    """A store that is gone when it is closed."""
+    store = Store(create_engine("sqlite://"), "memory")
+    store.prepare(create=True)
+    return store
+
+
+# --- listings -------------------------------------------------------------------------------------
 
 
 def test_every_planned_trial_is_in_the_results(store: Store) -> None:
@@ -313,8 +381,57 @@ def test_a_newer_schema_is_refused(store: Store) -> None:
     """Guessing at tables of the future would spoil them."""
     with store._engine.begin() as connection:
         connection.execute(text("UPDATE passhat_store SET schema = 99"))
-    with pytest.raises(UsageError, match=r"newer passhat \(schema 99, this one knows 1\): upgrade"):
+    with pytest.raises(UsageError, match=r"newer passhat \(schema 99, this one knows 2\): upgrade"):
         open_store(store.name)
+
+
+SCHEMA_1 = (Path(__file__).parents[1] / "fixtures/store/schema-1.sql").read_text()
+
+
+@pytest.fixture
+def old_store(tmp_path: Path) -> Path:
+    """A store of the time before anybody wrote down what was spent, with a run of one trial."""
+    where = tmp_path / "old.sqlite"
+    with sqlite3.connect(where) as raw:
+        raw.executescript(SCHEMA_1)
+        raw.execute("INSERT INTO passhat_store VALUES (1)")
+        raw.execute(
+            "INSERT INTO runs VALUES ('kiosk-1', 'old', '2026-03-16T10:00:00+00:00', 'finished',"
+            " 'kiosk', 'noop', 'agenda', 1, 2, '[\"a\"]', 0, '{}', '', '{}', '{}', NULL,"
+            " NULL, NULL)"
+        )
+        raw.execute(
+            "INSERT INTO trials VALUES (1, 'kiosk-1', 'a', 1, 7, 1, 1.0, NULL, '', 'user stop', 3,"
+            " 2, 1, 0.5, 10, NULL, 0.25, '[]', '2026-03-16T10:00:01+00:00')"
+        )
+    raw.close()
+    return where
+
+
+def test_an_older_store_is_brought_up_to_date(old_store: Path) -> None:
+    """What is in it stays, and from now on what is spent is kept."""
+    with open_store(old_store) as store:
+        run = store.find_run("old")
+        assert (store.schema, store.spending(run)) == (2, {})
+        assert store.trial(run, "a", 1).row.cost_dollars == 0.25
+        assert store.record(run, finished(number=2))
+        assert store.spending(run) == {"agent": PAID}
+    with open_store(old_store) as again:
+        assert again.schema == 2
+        with again._reading() as connection:
+            assert connection.execute(text("SELECT * FROM passhat_store")).all() == [(2,)]
+            assert connection.execute(text("SELECT * FROM labels")).all() == []
+
+
+def test_an_older_store_that_cannot_be_written_is_read(old_store: Path) -> None:
+    """Of what was spent nothing is known; all the rest is there."""
+    engine, name = open_engine(str(old_store), write=False, create=False)
+    event.listen(engine, "connect", lambda raw, _: raw.execute("PRAGMA query_only = ON"))
+    with Store(engine, name) as store:
+        store.prepare(create=False)
+        run = store.find_run("old")
+        assert (store.schema, store.spending(run)) == (1, {})
+        assert store.counts(run) == {"passed": 1, "failed": 0, "lost": 0, "owed": 1}
 
 
 @pytest.mark.parametrize("create", [False, True])

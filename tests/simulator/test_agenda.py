@@ -15,7 +15,7 @@ from passhat.errors import UsageError
 from passhat.language import agrees, declines
 from passhat.simulator.agenda import PATIENCE, AgendaUser
 from passhat.simulator.contract import Contract
-from passhat.simulator.user import make_user
+from passhat.simulator.user import Setting, user_kind
 from passhat.simulator.wording import wordings
 from passhat.task import Persona, UserScript
 from passhat.transcript import UserEnd, UserReply
@@ -545,6 +545,9 @@ def test_every_act_has_plain_words_and_known_personas() -> None:
 
 def test_users_are_made_by_name() -> None:
     """An unknown name lists the known ones."""
-    assert isinstance(make_user("agenda", _script(CANCEL), PROFILE, 1), AgendaUser)
+    user = user_kind("agenda").make(_script(CANCEL), Setting(PROFILE, seed=1))
+    assert isinstance(user, AgendaUser)
     with pytest.raises(UsageError, match=r"no user 'robot'; there are: .*agenda"):
-        make_user("robot", _script(CANCEL), PROFILE, 1)
+        user_kind("robot")
+    with pytest.raises(UsageError, match="takes nothing after its name"):
+        user_kind("agenda:fast")

@@ -20,8 +20,11 @@ from . import browse
 from .curve import curve
 from .diff import diff
 from .export import export
+from .fake_claude import fake_claude
+from .fidelity import fidelity
 from .gate import gate
 from .importing import import_
+from .mcp_stdio import mcp_stdio
 from .play import play
 from .power import power
 from .regrade import regrade
@@ -30,6 +33,7 @@ from .replay import replay
 from .report import report
 from .run import resume, run
 from .show import show
+from .view import view
 
 FINE, BUG, USAGE, INFRASTRUCTURE, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -67,15 +71,20 @@ for command in (
     gate,
     show,
     report,
+    view,
     browse.runs,
     browse.domains,
     browse.tasks,
     browse.agents,
+    browse.users,
     play,
     reliability,
     regrade,
     replay,
+    fidelity,
     export,
+    fake_claude,
+    mcp_stdio,
 ):
     app.command(cls=Command)(command)
 app.command("import", cls=Command)(import_)

@@ -1,4 +1,4 @@
-"""Commands that list what there is: domains, tasks, agents, runs."""
+"""Commands that list what there is: domains, tasks, agents, users, runs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from .common import (
     StoreOption,
     TagOption,
     console,
+    dollars,
     one_line,
     plain_table,
     print_json,
@@ -21,6 +22,7 @@ from .common import (
 )
 
 if TYPE_CHECKING:
+    from ..harness.bill import Bill
     from ..task import Task
 
 
@@ -127,6 +129,37 @@ def agents(as_json: JsonOption = False) -> None:
     console().print(table)
 
 
+def users(as_json: JsonOption = False) -> None:
+    """List who can play the customer, as --user names them.
+
+    For example:
+        passhat users
+
+        passhat users --json
+    """
+    from ..simulator.model_user.prompts import styles
+    from ..simulator.model_user.user import STRATEGIES
+    from ..simulator.user import known_users
+
+    found = known_users()
+    if as_json:
+        listing: dict[str, Any] = {
+            "users": [entry._asdict() for entry in found],
+            "strategies": {name: one.description for name, one in STRATEGIES.items()},
+            "styles": styles(),
+        }
+        print_json(listing)
+        return
+    table = plain_table("--user", "what it is", wrapped="what it is")
+    for entry in found:
+        table.add_row(entry.spec, entry.description)
+    out = console()
+    out.print(table)
+    out.print("after a model, e.g. claude:claude-haiku-5-5,strategy=think,style=terse:")
+    out.print(f"  strategy={'|'.join(STRATEGIES)}", soft_wrap=True)
+    out.print(f"  style={'|'.join(styles())} (if not given: each script's persona)", soft_wrap=True)
+
+
 def runs(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List the runs in a store, oldest first.
 
@@ -135,16 +168,26 @@ def runs(store: StoreOption = None, as_json: JsonOption = False) -> None:
 
         passhat runs --store team.sqlite --json
     """
+    from ..harness.bill import bill_of
     from ..harness.store import open_store
 
     with open_store(store) as opened:
-        found = [(run, opened.counts(run)) for run in opened.runs()]
+        found = [(run, opened.counts(run), bill_of(opened, run)) for run in opened.runs()]
     if as_json:
-        print_json([run.to_json() | {"counts": counts} for run, counts in found])
+        rows = [(run.to_json() | {"counts": counts}, bill) for run, counts, bill in found]
+        print_json([row | {"spending": bill.to_json() if bill else None} for row, bill in rows])
         return
-    table = plain_table("run", "status", "tasks", "passed", "failed", "lost", "owed", wrapped="run")
-    for run, counts in found:
+    columns = ["run", "status", "tasks", "passed", "failed", "lost", "owed"]
+    paid = any(bill for _, _, bill in found)
+    table = plain_table(*columns, *(["cost"] if paid else []), wrapped="run")
+    for run, counts, bill in found:
         names = [run.id, *filter(None, [run.name]), f"  {safe(run.agent)}"]
-        numbers = (f"{len(run.tasks)} x {run.trials}", *map(str, counts.values()))
-        table.add_row("\n".join(names), run.status, *numbers)
+        numbers = [f"{len(run.tasks)} x {run.trials}", *map(str, counts.values())]
+        table.add_row("\n".join(names), run.status, *numbers, *([_cost(bill)] if paid else []))
     console().print(table)
+
+
+def _cost(bill: Bill) -> str:
+    if not bill:
+        return ""
+    return "unknown" if bill.cost is None else dollars(bill.cost)

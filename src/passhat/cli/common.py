@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from ..harness.bill import Bill
+
 StoreOption = Annotated[
     str | None,
     typer.Option(
@@ -50,6 +52,21 @@ def plain_table(*columns: str, wrapped: str = "") -> Table:
     for name in columns:
         table.add_column(name, no_wrap=name != wrapped, overflow="fold")
     return table
+
+
+def show_bill(bill: Bill, out: Console, of: str = "") -> None:
+    """Print what was spent on models, if any was; ``of`` says on what."""
+    if bill:
+        out.print(safe(of and f"\n{of}"), soft_wrap=True)
+    for line in bill.lines():
+        out.print(safe(line), soft_wrap=True)
+
+
+def dollars(amount: float) -> str:
+    """Money as `harness.bill` writes it."""
+    from ..harness.bill import dollars
+
+    return dollars(amount)
 
 
 def safe(text: object) -> str:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from .common import console, show_bill
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -62,6 +64,7 @@ def curve(
 
         passhat curve before.json after.json --json
     """
+    from ..harness.bill import find_bill
     from ..harness.curve import curve_of, different_tasks
     from ..harness.sources import load_source
 
@@ -75,13 +78,19 @@ def curve(
         from ..harness.plots import save_plot
 
         save_plot(curves, plot)
+    bills = [find_bill(source, store) for source in sources]
     if as_json:
-        shown = [one.to_json() for one in curves]
+        shown = [
+            one.to_json() | ({"spending": bill.to_json()} if bill else {})
+            for one, bill in zip(curves, bills, strict=True)
+        ]
         typer.echo(json.dumps(shown[0] if len(shown) == 1 else shown, indent=2, allow_nan=False))
         return
     from rich.console import Console
 
     show_curves(curves, Console(highlight=False), every_task=tasks)
+    for one, bill in zip(curves, bills, strict=True):
+        show_bill(bill, console(), of=one.name if len(curves) > 1 else "")
     if plot is not None:
         typer.echo(f"plot saved to {plot}")
 
@@ -116,6 +125,9 @@ def _show_headline(one: Curve, console: Console) -> None:
     counts = f"{one.planned} trials planned, {one.scored} scored, {one.lost} lost"
     _print_inset(console, one.headline or "no headline")
     _print_inset(console, f"{counts}; {one.confidence:.0%} intervals over tasks")
+    if one.simulator_problems:
+        kinds = ", ".join(f"{kind} {count}" for kind, count in one.simulator_problems.items())
+        _print_inset(console, f"lost through the simulated customer: {kinds}", "dim")
     for reason, count in list(one.lost_because.items())[:NAMED]:
         _print_inset(console, f"lost: {count} x {printable(reason)}", "dim")
     for warning in one.warnings:

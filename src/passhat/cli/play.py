@@ -14,7 +14,7 @@ from .common import DomainArgument, console, safe
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..agents.agent import Brief
+    from ..agents.agent import AgentKind, Brief
     from ..envs.episode import Episode
     from ..task import UserScript
     from ..transcript import Message, Observation, Stop, ToolCalls, UserReply
@@ -58,7 +58,6 @@ def play(
     from ..envs.episode import Episode
     from ..errors import UsageError
     from ..harness.attempt import Attempts, Conditions, load_domain_of
-    from ..harness.play import play as play_episode
     from .show import print_verdicts
 
     if side not in ("agent", "user"):
@@ -74,7 +73,7 @@ def play(
     with Episode.start(opened, chosen, seed=seed) as episode:
         if side == "user":
             episode.user = PersonAsUser(episode, out)
-        asyncio.run(play_episode(episode, kind, attempts.brief(chosen, seed)))
+        asyncio.run(_played(episode, kind, attempts.brief(chosen, seed)))
         grade = attempts.grading.grade(chosen, episode.transcript, episode.db)
     ending = episode.transcript.ending
     assert ending is not None, "play ends the episode"
@@ -82,6 +81,14 @@ def play(
     print_verdicts(grade.verdicts, grade.basis, out)
     result = "lost" if grade.reward is None else "passed" if grade.passed else "failed"
     out.print(f"{chosen.id}: {result}", style="bold")
+
+
+async def _played(episode: Episode, kind: AgentKind, brief: Brief) -> None:
+    from ..harness.play import play as play_episode
+    from ..harness.preflight import answering
+
+    async with answering(kind):
+        await play_episode(episode, kind, brief)
 
 
 def read_line() -> str | None:

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from .common import console, safe
+from .common import console, dollars, safe
 
 if TYPE_CHECKING:
     from ..harness.records import Run
@@ -24,10 +24,11 @@ def watcher(*, quiet: bool) -> Watcher:
 
 
 class Silent:
-    """Says only what a person must know, and how many trials passed, failed and were lost."""
+    """Says only what a person must know; counts what passed, failed, was lost and was paid."""
 
     def __init__(self) -> None:
         self.owed = self.passed = self.failed = self.lost = 0
+        self.dollars = 0.0
         self._began = time.monotonic()
 
     @property
@@ -42,6 +43,7 @@ class Silent:
 
     def finished(self, trial: FinishedTrial) -> None:
         """Count."""
+        self.dollars += trial.usage.cost_dollars or 0.0
         if trial.passed is None:
             self.lost += 1
         elif trial.passed:
@@ -59,7 +61,9 @@ class Silent:
     def counts(self) -> str:
         """Where things stand, in words."""
         rate = self.done / max(time.monotonic() - self._began, 1e-9)
-        return f"{self.passed} passed, {self.failed} failed, {self.lost} lost; {rate:.1f} a second"
+        cost = f"; {dollars(self.dollars)}" if self.dollars else ""
+        counts = f"{self.passed} passed, {self.failed} failed, {self.lost} lost"
+        return f"{counts}; {rate:.1f} a second{cost}"
 
 
 class Lines(Silent):

@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from .common import JsonOption, StoreOption, console, one_line, plain_table, print_json, safe
+from .common import (
+    JsonOption,
+    StoreOption,
+    console,
+    one_line,
+    plain_table,
+    print_json,
+    safe,
+    show_bill,
+)
 from .progress import LINE_SECONDS
-from .run import INTERRUPTED, TOO_MUCH_LOST, QuietOption
+from .run import INTERRUPTED, TOO_MUCH_LOST, QuietOption, with_options
+from .stdout import clean_stdout
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,6 +31,8 @@ if TYPE_CHECKING:
 
 MOST_SHOWN: Final = 15  # rows of a table, before "and so many more"
 MOST_DEPARTURES: Final = 5
+CUTS_IN_BATCHES: Final = 5_000
+"""At once: each holds its conversation in memory, some 50 kB, until its batch has ended."""
 
 
 def replay(
@@ -66,8 +78,25 @@ def replay(
         float, typer.Option(help="Seconds an agent may take for one move.")
     ] = 300.0,
     concurrency: Annotated[
-        int, typer.Option("--concurrency", "-c", min=1, help="Conversations at once.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            "--concurrency",
+            "-c",
+            min=1,
+            help="Conversations at once. [default: 50 where a model is asked, else 1]",
+        ),
+    ] = None,
+    agent_option: Annotated[
+        list[str] | None,
+        typer.Option("--agent-option", "-A", metavar="KEY=VALUE", help="Of the agent's model."),
+    ] = None,
+    batch: Annotated[
+        bool,
+        typer.Option(
+            "--batch",
+            help="Ask Claude at all cuts at once, in Message Batches: half the price, and time.",
+        ),
+    ] = False,
     show_cuts: Annotated[
         bool, typer.Option("--cuts", help="List every cut at which the agent does not agree.")
     ] = False,
@@ -88,22 +117,30 @@ def replay(
         passhat replay gpt-4o-airline.json --packs ~/tau-bench --agent rule-based --cut last
 
         passhat replay last/cancel-lamp/3 --agent reference --continue --json
+
+        passhat replay last --agent claude:claude-haiku-5-5 --batch
     """
     from ..errors import UsageError
+    from ..harness.bill import Bill
     from ..harness.replay import Asking, parse_cuts, replay_all
     from ..harness.replay_report import ReplayReport
     from ..harness.replay_sources import Where, open_source
+    from ..harness.work import CONCURRENCY_OF_MODELS
 
     cuts = parse_cuts(cut)
     where = Where(store, domain, packs, agent_speaker, limit, seed, redact)
     watching = _Watching(quiet=quiet or as_json)
     interrupted = False
-    with open_source(source, agent, where) as opened:
-        asking = Asking(opened.kind, cuts, play_on, turn_timeout)
+    agent = with_options(agent, agent_option)
+    spec = with_options(agent, [f"batch={_ledger(agent, store)}"]) if batch else agent
+    with open_source(source, spec, where) as opened:
+        asking = Asking(opened.kind, cuts, play_on, turn_timeout, ahead=batch)
+        most = CUTS_IN_BATCHES if batch else CONCURRENCY_OF_MODELS if opened.kind.use else 1
         try:
-            replayed = replay_all(
-                opened.sessions, asking, concurrency=concurrency, watch=watching.done
-            )
+            with clean_stdout():
+                replayed = replay_all(
+                    opened.sessions, asking, concurrency=concurrency or most, watch=watching.done
+                )
         except KeyboardInterrupt:
             if not watching.replayed:
                 raise
@@ -121,10 +158,12 @@ def replay(
         raise UsageError(
             f"{opened.name!r} has no move of an agent at cut {cut}; nothing was judged"
         )
+    bill = Bill(asking.account.spent, {"agent": agent})
     if as_json:
-        print_json(report.to_json())
+        print_json(report.to_json() | ({"spending": bill.to_json()} if bill else {}))
     else:
         _show(report, show_cuts)
+        show_bill(bill, console())
     if interrupted:
         line = f"interrupted; this is what the {len(replayed)} conversations replayed so far show"
         typer.echo(f"passhat: {line}", err=True)
@@ -132,6 +171,19 @@ def replay(
     if report.too_much_lost:
         typer.echo("passhat: too many conversations or cuts were lost to rely on this", err=True)
         raise typer.Exit(TOO_MUCH_LOST)
+
+
+def _ledger(agent: str, store: str | None) -> Path:
+    """Where batches are noted, so that the same command finds them again: beside the store."""
+    from ..errors import UsageError
+    from ..harness.store import where_store
+    from ..models.registry import is_model
+
+    if not is_model(agent):
+        raise UsageError(f"--batch is for agents that ask Claude, e.g. claude:MODEL, not {agent!r}")
+    text = where_store(store)
+    place = Path("passhat") if "://" in text else Path(text)
+    return place.with_suffix(".batches.jsonl")
 
 
 class _Watching:

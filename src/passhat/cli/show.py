@@ -8,13 +8,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from .common import JsonOption, StoreOption, console, one_line, plain_table, print_json, safe
+from .common import (
+    JsonOption,
+    StoreOption,
+    console,
+    one_line,
+    plain_table,
+    print_json,
+    safe,
+    show_bill,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
     from ..grading.verdict import Verdict
+    from ..harness.bill import Bill
     from ..harness.records import Run, TrialDetails, TrialRow
     from ..harness.store import Store
     from ..transcript import Event, RowChange
@@ -64,6 +74,7 @@ def show(
 
         passhat show chats.jsonl#17 --redact
     """
+    from ..harness.bill import bill_of
     from ..harness.store import open_store
     from .conversations import is_recorded, show_recorded
 
@@ -85,7 +96,8 @@ def show(
             _show_event(opened.trial(run, task, number), event, as_json=as_json)
             return
         if number is not None:
-            _show_trial(opened.trial(run, task, number), run, full=full, as_json=as_json)
+            bill = bill_of(opened, run, task, number)
+            _show_trial(opened.trial(run, task, number), run, bill, full=full, as_json=as_json)
             return
         _list_trials(opened, run, task, [name for name, on in chosen.items() if on], as_json)
 
@@ -113,6 +125,7 @@ def _parts(what: str) -> tuple[str, str, int | None, int | None]:
 def _list_trials(opened: Store, run: Run, task: str, results: Sequence[str], as_json: bool) -> None:
     from ..domains.domain import no_such
     from ..errors import UsageError
+    from ..harness.bill import bill_of
 
     if task and task not in run.tasks:
         raise UsageError(no_such("task", task, run.tasks, f"passhat show {run.id}"))
@@ -128,6 +141,7 @@ def _list_trials(opened: Store, run: Run, task: str, results: Sequence[str], as_
     out.print(_trial_table(found, out.width))
     counts = opened.counts(run)
     out.print(", ".join(f"{count} {name}" for name, count in counts.items()))
+    show_bill(bill_of(opened, run), out)
     if found:
         out.print(f"passhat show {found[0].address}", soft_wrap=True)
 
@@ -148,10 +162,11 @@ def _trial_table(rows: Sequence[TrialRow], width: int) -> Table:
 # --- one trial ----------------------------------------------------------------------------------
 
 
-def _show_trial(details: TrialDetails, run: Run, *, full: bool, as_json: bool) -> None:
+def _show_trial(details: TrialDetails, run: Run, bill: Bill, *, full: bool, as_json: bool) -> None:
     row = details.row
     if as_json:
         about = row.to_json() | {"agent": run.agent, "user": run.user, "basis": details.basis}
+        about |= {"spending": bill.to_json()["sides"] if bill else None}
         verdicts = [verdict.model_dump(mode="json") for verdict in details.verdicts]
         print_json(about | {"verdicts": verdicts, "transcript": details.transcript.dump()})
         return
@@ -160,7 +175,10 @@ def _show_trial(details: TrialDetails, run: Run, *, full: bool, as_json: bool) -
     if run.note:
         out.print(run.note, style="bold")
     out.print(f"agent {safe(run.agent)}, user {safe(run.user)}, seed {row.seed}", style="dim")
-    out.print(f"{_measures(row)}\n", style="dim")
+    out.print(_measures(row), style="dim")
+    for line in bill.sides_lines():
+        out.print(line, style="dim")
+    out.print()
     print_events(details.transcript, out, full=full)
     out.print()
     print_verdicts(details.verdicts, details.basis, out, full=full)
