@@ -2,6 +2,8 @@
 
 PYTHON ?= python3
 VENV ?= .venv
+# Of the dependency groups in pyproject.toml; ci has what is too large for every checkout.
+GROUP ?= dev
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 
@@ -77,5 +79,5 @@ endif
 
 $(VENV)/.dev: $(VENV)/.run
 	@echo "installing the test tools and linters into $(VENV)"
-	@$(INSTALL) --constraint constraints.txt --group dev
+	@$(INSTALL) --constraint constraints.txt --group $(GROUP)
 	@touch $@

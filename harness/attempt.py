@@ -46,6 +46,8 @@ class Conditions:
         max_turns: Moves of the agent before a conversation is cut off.
         turn_timeout: Seconds an agent may take for one move; None: for ever.
         graders: Graders of your own that join the basis of every task.
+        user_seeds: Customers of each task, whom its trials meet in turn; None: each trial has one
+            of its own.
         max_tokens: The run stops when its trials have spent so many; None: no limit.
         max_dollars: Likewise.
         max_seconds: The run, or what is resumed of it, stops after so many by the clock.
@@ -61,6 +63,7 @@ class Conditions:
     max_turns: int = MAX_TURNS
     turn_timeout: float | None = TURN_TIMEOUT
     graders: Sequence[str] = ()
+    user_seeds: int | None = None
     max_tokens: int | None = None
     max_dollars: float | None = None
     max_seconds: float | None = None

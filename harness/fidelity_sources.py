@@ -22,7 +22,6 @@ from ..transcript import EndReason, MessageEvent, Transcript
 from .attempt import load_domain_of
 from .fidelity import Talk, Turn
 from .store import open_store
-from .trials import Trial
 
 _MARK: Final = re.compile(r"\s*#{3}[A-Z-]+#{3}\s*")  # how customers of other benchmarks leave
 _NO_SCRIPT: Final = "nobody wrote down what the customer wanted"
@@ -123,7 +122,7 @@ def _in_run(name: str, store: str | None, skipped: Counter[str]) -> Iterator[Tal
                 skipped["lost" if row.reward is None else "its task is there no more"] += 1
                 continue
             transcript = opened.trial(run, row.task, row.trial).transcript
-            seed = Trial(row.task, row.trial, row.seed).user_seed
+            seed = run.planned_trial(row.task, row.trial).user_seed
             yield talk_of(row.address, transcript, domain, domain.task(row.task), seed)
 
 

@@ -46,7 +46,7 @@ def fingerprint_parts(
         agent_asks: Whether the agent asks a model through passhat, so that our prompts are a part
             of it.
     """
-    return {
+    parts = {
         "domain": domain.name,
         "tasks": _digest(domain.task(task).model_dump_json() for task in tasks),
         "world": _digest(_world(domain)),
@@ -60,6 +60,9 @@ def fingerprint_parts(
         "basis": conditions.basis,
         "max_turns": str(conditions.max_turns),
     }
+    if conditions.user_seeds is not None:
+        parts["user_seeds"] = str(conditions.user_seeds)
+    return parts
 
 
 def fingerprint(parts: dict[str, str], names: Iterable[str] | None = None) -> str:

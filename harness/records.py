@@ -15,6 +15,7 @@ from ..grading.verdict import Verdict
 from ..models.account import Spending
 from ..results import TrialResult
 from ..transcript import Transcript, Usage
+from .trials import Trial, customer_of, trial_of
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,15 @@ class Run:
     def planned(self) -> int:
         """Trials planned in all."""
         return self.trials * len(self.tasks)
+
+    @property
+    def user_seeds(self) -> int | None:
+        """Customers of each task, who come in turn; None: each trial has its own."""
+        return self.conditions.get("user_seeds")
+
+    def planned_trial(self, task: str, number: int) -> Trial:
+        """The trial of that number, with its seeds."""
+        return trial_of(self.seed, self.domain, task, number, self.user_seeds)
 
     @property
     def note(self) -> str:
@@ -227,11 +237,14 @@ def verdict_of(row: Row[Any]) -> Verdict:
     )
 
 
-def trial_result(task: str, number: int, tried: tuple[Any, ...] | None) -> TrialResult:
+def trial_result(
+    task: str, number: int, tried: tuple[Any, ...] | None, user_seeds: int | None = None
+) -> TrialResult:
     """A planned trial for the statistics, from what was tried: (reward, fault, reason), or None."""
     if tried is None:
         return TrialResult(task, number, None, lost=NOT_RUN)
     reward, fault, reason = tried
     if reward is None:
         return TrialResult(task, number, None, lost=reason, fault=Fault(fault))
-    return TrialResult(task, number, reward == 1.0)
+    customer = None if user_seeds is None else customer_of(number, user_seeds)
+    return TrialResult(task, number, reward == 1.0, customer=customer)

@@ -27,7 +27,6 @@ from .records import Run, TrialRow
 from .replay import Conceal, Live, Session
 from .shelf import shelf
 from .store import Store, open_store
-from .trials import Trial
 
 PEEKED: Final = 20
 """Conversations looked at to recognise the domain, and to choose among packs of the same one."""
@@ -166,7 +165,7 @@ def _chosen(store: Store, run: Run, rest: str) -> list[TrialRow]:
 
 
 def _own_session(store: Store, run: Run, row: TrialRow, attempts: Attempts) -> Session:
-    trial = Trial(row.task, row.trial, row.seed)
+    trial = run.planned_trial(row.task, row.trial)
     details = store.trial(run, row.task, row.trial)
     domain, conditions = attempts.domain, attempts.conditions
     lost = None if row.reward is not None else row.reason

@@ -59,6 +59,11 @@ class Plan:
             )
         if not 0 <= self.seed < 2**63:
             raise UsageError(f"seed must be from 0 to 2^63 - 1, not {self.seed!r}")
+        customers = self.conditions.user_seeds
+        if customers is not None and not 1 <= customers <= self.trials:
+            raise UsageError(
+                f"user seeds must be 1 to {self.trials}, the trials of a task, not {customers!r}"
+            )
         if self.conditions.max_turns < 1:
             raise UsageError(f"max turns must be 1 or more, not {self.conditions.max_turns!r}")
         timeout = self.conditions.turn_timeout

@@ -464,7 +464,7 @@ class Store:
     def owed(self, run: Run) -> list[Trial]:
         """The trials that are not scored, in plan order, with the seeds they always had."""
         done = self.scored(run)
-        planned = plan(run.seed, run.domain, run.tasks, run.trials)
+        planned = plan(run.seed, run.domain, run.tasks, run.trials, run.user_seeds)
         return [trial for trial in planned if (trial.task, trial.number) not in done]
 
     def counts(self, run: Run) -> dict[str, int]:
@@ -489,7 +489,7 @@ class Store:
             rows = connection.execute(select(*columns).where(TRIALS.c.run == run.id)).all()
         tried = {(task, trial): (reward, fault, why) for task, trial, reward, fault, why in rows}
         return [
-            trial_result(task, number, tried.get((task, number)))
+            trial_result(task, number, tried.get((task, number)), run.user_seeds)
             for task in run.tasks
             for number in range(1, run.trials + 1)
         ]

@@ -34,16 +34,18 @@ class Trial:
         task: The task's id.
         number: 1 to k, within the task.
         seed: Decides everything that chance decides in this trial.
+        customer_seed: Of the trial whose customer is met again; None: the customer is its own.
     """
 
     task: str
     number: int
     seed: int
+    customer_seed: int | None = None
 
     @property
     def user_seed(self) -> int:
         """For the user simulator."""
-        return derive_seed(self.seed, "user")
+        return derive_seed(self.seed if self.customer_seed is None else self.customer_seed, "user")
 
     @property
     def agent_seed(self) -> int:
@@ -51,12 +53,31 @@ class Trial:
         return derive_seed(self.seed, "agent")
 
 
-def trial_of(run_seed: int, domain: str, task: str, number: int) -> Trial:
+def customer_of(number: int, user_seeds: int | None) -> int:
+    """Number of the first trial that meets the customer whom this one meets.
+
+    Args:
+        number: Of the trial, from 1.
+        user_seeds: Customers of a task, who come in turn; None: each trial has its own.
+
+    >>> [customer_of(number, 3) for number in range(1, 8)]
+    [1, 2, 3, 1, 2, 3, 1]
+    """
+    return number if user_seeds is None else (number - 1) % user_seeds + 1
+
+
+def trial_of(
+    run_seed: int, domain: str, task: str, number: int, user_seeds: int | None = None
+) -> Trial:
     """The trial of that number, with the seed that it has in every run of this seed."""
-    return Trial(task, number, derive_seed(run_seed, domain, task, number))
+    met = customer_of(number, user_seeds)
+    customer = None if met == number else derive_seed(run_seed, domain, task, met)
+    return Trial(task, number, derive_seed(run_seed, domain, task, number), customer)
 
 
-def plan(run_seed: int, domain: str, tasks: Sequence[str], trials: int) -> Iterator[Trial]:
+def plan(
+    run_seed: int, domain: str, tasks: Sequence[str], trials: int, user_seeds: int | None = None
+) -> Iterator[Trial]:
     """Every trial of a run: all tasks once, then all again, so that an early end has whole passes.
 
     >>> [(t.task, t.number) for t in plan(1, "retail", ["a", "b"], 2)]
@@ -64,7 +85,7 @@ def plan(run_seed: int, domain: str, tasks: Sequence[str], trials: int) -> Itera
     """
     for number in range(1, trials + 1):
         for task in tasks:
-            yield trial_of(run_seed, domain, task, number)
+            yield trial_of(run_seed, domain, task, number, user_seeds)
 
 
 @dataclass(frozen=True, slots=True)

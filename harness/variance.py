@@ -15,10 +15,13 @@ of a coin depends on its chance.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean, variance
 from typing import Any
+
+from ..results import TrialResult
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,15 @@ class VarianceSplit:
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values."""
         return asdict(self)
+
+
+def variance_of(results: Iterable[TrialResult]) -> VarianceSplit | None:
+    """The split of a run whose trials met the same customers several times; None of any other."""
+    cells: defaultdict[tuple[str, int], list[bool]] = defaultdict(list)
+    for result in results:
+        if result.passed is not None and result.customer is not None:
+            cells[result.task, result.customer].append(result.passed)
+    return split_variance(cells)
 
 
 def split_variance(

@@ -25,7 +25,7 @@ from .interrupts import Interrupts
 from .preflight import prefixes
 from .records import Run
 from .store import CLAIM_SECONDS, Store
-from .trials import FinishedTrial, Trial, lost_trial, trial_of
+from .trials import FinishedTrial, Trial, lost_trial
 from .workers import Workers
 
 Attempt = Callable[[Trial, Account], Awaitable[FinishedTrial]]
@@ -154,7 +154,7 @@ async def carry_out(
 def _lose_broken(store: Store, run: Run, broken: dict[str, str]) -> None:
     for task, reason in broken.items():
         for number in range(1, run.trials + 1):
-            trial = trial_of(run.seed, run.domain, task, number)
+            trial = run.planned_trial(task, number)
             store.record(run, lost_trial(trial, Fault.TASK, reason))
 
 

@@ -17,6 +17,8 @@ class TrialResult(NamedTuple):
         passed: The grade; None if the trial was lost, that is, never graded.
         lost: Why it was lost, in words; None for a scored trial.
         fault: Whose doing the loss was; None if it was not lost, or if nobody can say.
+        customer: Number of the customer whom it met, where those of a task come in turn; None: its
+            own, or nobody knows.
     """
 
     task: str
@@ -24,6 +26,7 @@ class TrialResult(NamedTuple):
     passed: bool | None
     lost: str | None = None
     fault: Fault | None = None
+    customer: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,29 @@ def test_power_goes_by_the_spread_of_a_source(passhat: Passhat, matrix: str) -> 
     assert found["wanted"] is None
 
 
+def test_power_tells_the_agents_luck_from_the_customers_words(passhat: Passhat) -> None:
+    """Trials that meet the same customers again split what one trial varies by."""
+    plan = ("run", "retail", "--task", "cancel-*", "--agent", "slippery:0.2", "-k", "6", "-q")
+    assert passhat(*plan, "--user-seeds", "3", "--name", "met").code == 0
+    said = passhat("power", "met")
+    assert "between customers of a task, " in said.out
+    split = json.loads(passhat("power", "met", "--json").out)["variance_of_one_trial"]
+    assert split["luck"] > 0
+    assert passhat(*plan, "--name", "own").code == 0
+    assert "customers of a task" not in passhat("power", "own").out
+    assert json.loads(passhat("runs", "--json").out)[0]["conditions"]["user_seeds"] == 3
+    said = passhat("diff", "met", "own")
+    assert said.code == 2
+    assert "user_seeds" in said.err
+
+
+def test_more_user_seeds_than_trials_are_refused(passhat: Passhat) -> None:
+    """There would be customers whom nobody meets."""
+    said = passhat("run", "kiosk:DOMAIN", "--agent", "noop", "--trials", "2", "--user-seeds", "3")
+    assert (said.code, said.out) == (2, "")
+    assert "user seeds must be 1 to 2, the trials of a task, not 3" in said.err
+
+
 def test_power_goes_by_given_numbers(passhat: Passhat) -> None:
     """No run is needed to plan one."""
     plan = ("--pass", "0.8", "--spread", "0.1", "--tasks", "40", "--trials", "4")

@@ -38,6 +38,14 @@ def test_user_and_agent_draw_from_different_seeds() -> None:
     assert len({trial.seed, trial.user_seed, trial.agent_seed}) == 3
 
 
+def test_customers_can_come_again_while_agents_have_new_luck() -> None:
+    """With two user seeds, trial 3 meets the customer of trial 1."""
+    first, second, third = (trial_of(1, "kiosk", "a", number, user_seeds=2) for number in (1, 2, 3))
+    assert third.user_seed == first.user_seed != second.user_seed
+    assert len({trial.agent_seed for trial in (first, second, third)}) == 3
+    assert (first, second) == (trial_of(1, "kiosk", "a", 1), trial_of(1, "kiosk", "a", 2))
+
+
 def test_seeds_stay_what_they_are() -> None:
     """A recorded seed means the same trial in every version of passhat."""
     assert trial_of(1, "retail", "cancel-lamp", 3).seed == 7791825437146984311

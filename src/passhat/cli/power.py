@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..harness.power import Plan, PowerAnswer, Spread, Wanted
+    from ..harness.variance import VarianceSplit
 
 
 def power(
@@ -69,17 +70,19 @@ def power(
     plan = Plan(tasks or known.tasks, trials or known.trials, k, chance, level, seed)
     found = answer(plan, known.spread, difference)
     if as_json:
-        print_json(found.to_json())
+        split = known.split.to_json() if known.split else None
+        print_json(found.to_json() | {"variance_of_one_trial": split})
     else:
-        _show(found, console())
+        _show(found, known.split, console())
 
 
 class _Known(NamedTuple):
-    """The spread to go by, and the plan unless another one is given."""
+    """The spread to go by, the plan unless another one is given, and what the spread comes from."""
 
     spread: Spread
     tasks: int
     trials: int
+    split: VarianceSplit | None = None
 
 
 def _given(
@@ -98,14 +101,15 @@ def _measured(name: str, store: str | None) -> _Known:
     from ..harness.curve import curve_of
     from ..harness.power import spread_of
     from ..harness.sources import load_source
+    from ..harness.variance import variance_of
 
     source = load_source(name, store)
     curve = curve_of(source)
     tried = sum(tally.scored > 0 for tally in curve.per_task)
-    return _Known(spread_of(source), tried, curve.headline_k)
+    return _Known(spread_of(source), tried, curve.headline_k, variance_of(source.results))
 
 
-def _show(found: PowerAnswer, out: Console) -> None:
+def _show(found: PowerAnswer, split: VarianceSplit | None, out: Console) -> None:
     plan, spread = found.plan, found.spread
     of = "" if plan.k == 1 else f", pass^{plan.k} {found.value:.3f}"
     out.print(f"plan: {plan.tasks} tasks x {plan.trials} trials, played by each of two agents")
@@ -118,6 +122,13 @@ def _show(found: PowerAnswer, out: Console) -> None:
         f"{1 - found.tasks_share:.0%} from the luck of the trials; the first part cancels out "
         "between two runs on the same tasks"
     )
+    if split is not None:
+        out.print(
+            f"variance of one trial: {split.share(split.tasks):.0%} between tasks, "
+            f"{split.share(split.users):.0%} between customers of a task, "
+            f"{split.share(split.luck):.0%} the agent's own luck ({split.cells} customers met "
+            "several times)"
+        )
     out.print(
         f"\nsmallest difference in pass^{plan.k} seen with {plan.power:.0%} power at the "
         f"{plan.level:.0%} level:",

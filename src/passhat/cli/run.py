@@ -77,6 +77,10 @@ def run(
     tag: TagOption = None,
     split: SplitOption = None,
     seed: Annotated[int, typer.Option(min=0, help="Equal seeds give equal trials.")] = 0,
+    user_seeds: Annotated[
+        int | None,
+        typer.Option(min=1, help="Customers of each task, met in turn; by default one a trial."),
+    ] = None,
     concurrency: ConcurrencyOption = None,
     workers: WorkersOption = 1,
     max_dollars: MaxDollarsOption = None,
@@ -135,6 +139,7 @@ def run(
         max_turns,
         turn_timeout,
         graders,
+        user_seeds,
         max_tokens=max_tokens,
         max_dollars=max_dollars,
         max_seconds=max_seconds,
