@@ -132,6 +132,7 @@ def test_a_program_over_mcp_does_what_the_agent_does_here(
     assert "what I print" not in "".join(capfd.readouterr())
 
 
+@pytest.mark.slow
 def test_the_example_of_the_documents_plays(tmp_path: Path) -> None:
     """A program in thirty lines, which asks and looks something up."""
     command = shlex.join([sys.executable, str(EXAMPLES / "mcp_agent.py")])

@@ -38,6 +38,7 @@ def test_the_same_seed_slips_in_the_same_way(play: Play, desk: Domain) -> None:
         assert first == second
 
 
+@pytest.mark.slow
 def test_every_kind_of_slip_occurs_and_is_noted(play: Play) -> None:
     """Over all tasks; a transcript without a note is one without a slip."""
     seen: Counter[str] = Counter()

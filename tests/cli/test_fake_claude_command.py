@@ -78,6 +78,7 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
     assert re.fullmatch(r"\d+ tokens in \(0% read from cache\), \d+ out", summary[2])
 
 
+@pytest.mark.slow
 def test_quiet_means_only_the_summary(tmp_path: Path) -> None:
     """However it is ended; further models are known."""
     with running("--quiet", "--model", "mine", folder=tmp_path) as (process, url):

@@ -57,6 +57,7 @@ def test_a_model_agrees_with_its_own_run_and_is_paid_for(where: Where, server: F
     assert asking.account.spent["warm-up"].requests == 1
 
 
+@pytest.mark.slow
 def test_batches_say_the_same_at_half_the_price(
     where: Where, server: FakeClaude, tmp_path: Path
 ) -> None:

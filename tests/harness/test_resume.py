@@ -183,6 +183,7 @@ def test_a_run_whose_measure_has_changed_is_not_mixed(store: Store) -> None:
         resume_run(store, store.run(run.id), Log())
 
 
+@pytest.mark.slow
 def test_two_resumes_at_once_play_no_trial_twice(store: Store) -> None:
     """The second one is told who is at it."""
     run = start_run(store, kiosk_plan("python:kiosk:slow", trials=8), StopsAfter(1)).run
@@ -265,6 +266,7 @@ def test_first_runs_at_once_share_a_new_store(tmp_path: Path) -> None:
 # --- a full disk ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_full_disk_stops_the_run_and_loses_nothing(tmp_path: Path) -> None:
     """One line says so; what was finished is there, and resume goes on when there is room."""
     where = tmp_path / "store.sqlite"

@@ -100,6 +100,7 @@ def test_deep_nesting_is_a_loss_and_kept_out_of_everything(tmp_path: Path) -> No
     assert told(second) == STORY
 
 
+@pytest.mark.slow
 def test_ten_megabytes_in_one_message_are_read(tmp_path: Path) -> None:
     """In JSONL, in a list, and in a CSV field."""
     long = "kettle " * 1_500_000
@@ -198,6 +199,7 @@ def test_whatever_stands_in_a_field_is_read_or_refused(
         json.dumps(redact(conversation)[0].dump())
 
 
+@pytest.mark.slow
 def test_memory_holds_one_conversation_not_the_file(tmp_path: Path) -> None:
     """3 MB of conversations are read within 2 MB, as JSONL and as a list."""
     padded = OPENAI | {"pad": "x" * 10_000}

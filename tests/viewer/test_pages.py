@@ -28,6 +28,7 @@ def failing(site: Site, run: Run) -> str:
     return f"/trial/{run.id}/{first[0]}/{first[1]}"
 
 
+@pytest.mark.slow
 def test_every_link_leads_somewhere(reader: Reader) -> None:
     """From the list of runs on, whatever a page of ours names is there."""
     seen, ahead = {"/"}, ["/"]
@@ -193,6 +194,7 @@ def test_rows_are_shown_as_they_were_and_as_they_are(
     assert "&#34;order_id&#34;: &#34;#W1&#34;" in shown
 
 
+@pytest.mark.slow
 def test_a_long_conversation_comes_in_parts(store_file: Path, opening: Open, serve: Serve) -> None:
     """2,000 events: the beginning, the rest as one reads on, and any event by its address."""
     with open_store(store_file, write=True) as store:
