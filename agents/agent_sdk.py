@@ -114,7 +114,7 @@ class AgentSdkAgent:
     def __init__(self, brief: Brief, model: str | None, effort: str | None, timeout: float) -> None:
         self._brief = brief
         self._model = model
-        self._effort = effort
+        self._effort: Any = effort  # looked at when the spec was read
         self._timeout = timeout
         self._bridge = Bridge()
         self._session: asyncio.Task[None] | None = None
@@ -196,7 +196,7 @@ class AgentSdkAgent:
         server = desk_server(tools, self._bridge.call)
         return ClaudeAgentOptions(
             model=self._model,
-            effort=self._effort,  # type: ignore[arg-type]  # looked at when the spec was read
+            effort=self._effort,
             system_prompt=template("native").substitute(policy=self._brief.policy),
             # Not create_sdk_mcp_server: it answers malformed calls itself, and they are the
             # agent's doing, which belongs into the transcript.
@@ -250,12 +250,12 @@ class AgentSdkAgent:
         minutes = spent.get("cache_creation_input_tokens")
         dollars = None
         if result.total_cost_usd is not None:
-            dollars = result.total_cost_usd - self._spent_dollars
+            dollars = max(0.0, result.total_cost_usd - self._spent_dollars)
             self._spent_dollars = result.total_cost_usd
         return Usage(
             input_tokens=spent.get("input_tokens"),
             cache_read_tokens=spent.get("cache_read_input_tokens"),
-            cache_write_tokens=None if minutes is None else minutes - (hour or 0),
+            cache_write_tokens=None if minutes is None else max(0, minutes - (hour or 0)),
             cache_write_1h_tokens=hour,
             output_tokens=spent.get("output_tokens"),
             cost_dollars=dollars,

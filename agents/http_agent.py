@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from ..errors import InfrastructureError, RunStoppedError, UsageError
+from ..models.masking import masked
 from ..models.registry import Options, split_spec
 from ..transcript import Observation
 from .agent import AgentError, AgentKind, Brief
@@ -190,15 +191,22 @@ class Address:
         try:
             return json.loads(raw)
         except (ValueError, RecursionError):
-            raise NoAnswerError(f"{self.shown} answered with no JSON: {_quoted(raw)}") from None
+            raise NoAnswerError(
+                f"{self.shown} answered with no JSON: {self._quoted(raw)}"
+            ) from None
 
     def _refused(self, status: int, raw: bytes, first: bool) -> None:
-        what = f"{self.shown} answered with status {status}: {_quoted(raw)}"
+        what = f"{self.shown} answered with status {status}: {self._quoted(raw)}"
         if first and status in _WRONG_ADDRESS:
             raise RunStoppedError(f"{what}; is this the right address, and are the headers right?")
         if status == 429:
             raise InfrastructureError(f"{what}; ask less at once, with --concurrency")
         raise NoAnswerError(what)
+
+    def _quoted(self, raw: bytes | bytearray) -> str:
+        """The beginning of an answer, without the secrets that it may repeat."""
+        sent = [word for value in self.headers.values() for word in value.split()]
+        return repr(masked(bytes(raw[:800]).decode("utf-8", "replace"), sent))[:200]
 
     async def _check_still_there(self) -> None:
         """A server that is gone failed at more than this move."""
@@ -258,7 +266,3 @@ def _said(error: BaseException) -> str:
     said: Any = getattr(error, "os_error", None) or error
     text = getattr(said, "strerror", None) or str(said)
     return " ".join(text.split()) or type(error).__name__
-
-
-def _quoted(raw: bytes | bytearray) -> str:
-    return repr(bytes(raw[:800]).decode("utf-8", "replace"))[:200]

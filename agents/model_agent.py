@@ -9,7 +9,7 @@ from typing import Any
 
 from ..models.account import Channel
 from ..models.model import Model, ModelUse, Reply, Request, text_block, tool_result
-from ..models.registry import open_model, split_spec, yes_or_no
+from ..models.registry import open_model, split_spec
 from ..transcript import (
     JsonDict,
     Message,
@@ -30,6 +30,7 @@ from .dialogue import (
     template,
     words,
 )
+from .options import switch_option
 
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -43,7 +44,7 @@ def model_agent_kind(spec: str) -> AgentKind:
         UsageError: No such model or option, or a package that is not installed.
     """
     head, options = split_spec(spec)
-    one_at_a_time = yes_or_no(options.pop("one_tool_at_a_time", "no"), "one_tool_at_a_time")
+    one_at_a_time = switch_option(options, "one_tool_at_a_time", f"agent {spec!r}")
     model = open_model(head, options)
     return AgentKind(
         spec,

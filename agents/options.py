@@ -26,6 +26,18 @@ def seconds_option(options: Options, name: str, meant: str) -> float | None:
     return seconds
 
 
+def switch_option(options: Options, name: str, meant: str) -> bool:
+    """Take an option out that is on or off; off if it is not given.
+
+    Raises:
+        UsageError: It is neither yes nor no.
+    """
+    value = options.pop(name, "no")
+    if value not in ("yes", "no"):
+        raise UsageError(f"{meant}: {name} must be yes or no, not {value!r}")
+    return value == "yes"
+
+
 def no_more_options(options: Options, meant: str, known: str) -> None:
     """Make sure that every option was taken.
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 TAIL_BYTES: Final = 1_500
 """How much of what a program printed last is kept, to be shown when it fails."""
+
+_MARK: Final = "PASSHAT_PROGRAM"
+"""An environment variable by which descendants are known that left the process group."""
 
 
 class _Tail(asyncio.Protocol):
@@ -34,10 +39,12 @@ class Program:
         process: asyncio.subprocess.Process,
         pipe: asyncio.ReadTransport,
         tail: _Tail,
+        mark: str,
     ) -> None:
         self._process = process
         self._pipe = pipe
         self._tail = tail
+        self._mark = mark
 
     @classmethod
     async def start(cls, command: Sequence[str], env: Mapping[str, str]) -> Program:
@@ -47,6 +54,7 @@ class Program:
             OSError: It cannot be started.
         """
         loop = asyncio.get_running_loop()
+        mark = secrets.token_hex(16)
         reading, writing = os.pipe()
         try:
             pipe, tail = await loop.connect_read_pipe(_Tail, os.fdopen(reading, "rb"))
@@ -56,7 +64,7 @@ class Program:
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=writing,
                     stderr=writing,
-                    env={**os.environ, **env},
+                    env={**os.environ, **env, _MARK: mark},
                     start_new_session=True,
                 )
             except BaseException:
@@ -64,7 +72,7 @@ class Program:
                 raise
         finally:
             os.close(writing)
-        return cls(process, pipe, tail)
+        return cls(process, pipe, tail, mark)
 
     async def wait(self, seconds: float | None = None) -> int | None:
         """Its exit code, once it has ended; None if it has not after so many seconds."""
@@ -87,5 +95,17 @@ class Program:
             elif self._process.returncode is None:
                 self._process.kill()
             await self._process.wait()
+            for pid in _descendants(self._mark):
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
         finally:
             self._pipe.close()
+
+
+def _descendants(mark: str) -> Iterator[int]:
+    """The processes that inherited this mark; none where the system has no ``/proc``."""
+    wanted = f"{_MARK}={mark}".encode()
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):  # it has ended, or is somebody else's
+            if wanted in environment.read_bytes().split(b"\0"):
+                yield int(environment.parent.name)

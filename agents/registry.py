@@ -54,10 +54,10 @@ def _plain(
     sees_task: bool = False,
     synthetic: bool = False,
 ) -> AgentKind:
-    """A kind of agent that takes nothing after its name."""
-    if rest is not None:
-        name = spec.partition(":")[0]
-        raise UsageError(f"agent {spec!r}: {name!r} takes nothing after its name")
+    """A kind of agent that takes nothing after its name, options neither."""
+    name = spec.partition(":")[0].partition(",")[0]
+    if rest is not None or spec != name:
+        raise UsageError(f"agent {spec!r}: {name!r} takes nothing after its name, and no options")
     return AgentKind(spec, make, sees_task=sees_task, synthetic=synthetic)
 
 

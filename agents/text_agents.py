@@ -19,6 +19,7 @@ from ..transcript import Message, Observation, Stop, ToolCalls
 from .agent import AgentError, AgentKind, Brief
 from .dialogue import EMPTY, GO_ON, Dialogue, check_reply, clock_line, template
 from .model_agent import about_reply
+from .options import switch_option
 from .text_form import (
     UNKNOWN_RESULT,
     TextTurn,
@@ -76,7 +77,7 @@ def text_agent_kind(spec: str) -> AgentKind:
     if not model_spec:
         raise UsageError(f"agent {spec!r} lacks a model, e.g. '{name}:openai:qwen3-8b'")
     head, options = split_spec(model_spec)
-    options.pop("one_tool_at_a_time", None)  # it is always so
+    switch_option(options, "one_tool_at_a_time", f"agent {spec!r}")  # it is always so
     strategy = _strategy(name, options)
     model = open_model(head, options)
     return AgentKind(

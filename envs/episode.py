@@ -115,7 +115,7 @@ class Episode:
             now = domain.world.now.isoformat()
             setting = Setting(profile, seed, now, account or Account())
             player = kind.make(task.user, setting)
-            return cls(domain, task, player, Contract(task.user, profile), db, max_turns)
+            return cls(domain, task, player, Contract(task.user, profile, now), db, max_turns)
         except BaseException:
             db.close()
             raise

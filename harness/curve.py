@@ -13,7 +13,15 @@ from ..errors import UsageError
 from ..results import Source, TrialResult
 from .statistics import Floats, Ints, MeanCurve, mean_curve, pass_at_k, pass_hat_k, resample
 
-__all__ = ["Curve", "Estimate", "TaskTally", "TrialResult", "curve_of", "different_tasks"]
+__all__ = [
+    "Curve",
+    "Estimate",
+    "TaskTally",
+    "TrialResult",
+    "count",
+    "curve_of",
+    "different_tasks",
+]
 
 MAX_LOST: Final = 0.1
 """Share of planned trials that may be lost before the headline is refused.
@@ -27,6 +35,15 @@ FEW_TASKS: Final = 10
 """Below this many tasks a bootstrap over tasks is known to be too narrow; the curve says so."""
 
 CONTRADICTION: Final = "recorded more than once, with different grades"
+
+
+def count(value: int, word: str) -> str:
+    """A count with its noun.
+
+    >>> count(1, "trial"), count(1200, "trial")
+    ('1 trial', '1,200 trials')
+    """
+    return f"{value:,} {word}" if value == 1 else f"{value:,} {word}s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +156,7 @@ class Curve:
             return None
         ks = sorted({1, self.headline_k})
         points = ", ".join(f"pass^{k} {self.pass_hat[k - 1]}" for k in ks)
-        return f"{points} over {self.pass_hat[0].tasks} tasks"
+        return f"{points} over {count(self.pass_hat[0].tasks, 'task')}"
 
     def to_json(self) -> dict[str, Any]:
         """The curve as plain JSON values; undefined numbers are null, never NaN."""
@@ -324,7 +341,8 @@ def _warnings(curve: Curve, repeated: int) -> list[str]:
         )
     if len(tried) < FEW_TASKS:
         warnings.append(
-            f"{len(tried)} tasks are few: intervals over tasks "
+            f"{count(len(tried), 'task')} {'is' if len(tried) == 1 else 'are'} few: "
+            "intervals over tasks "
             + ("need at least two" if len(tried) < 2 else "are too narrow below ten")
         )
     return warnings

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..errors import UsageError
-from .curve import Curve, Estimate
+from .curve import Curve, Estimate, count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,11 +64,7 @@ def size_of(curve: Curve) -> str:
     scored = sorted({t.scored for t in curve.per_task}) or [0]
     trials = f"{scored[0]}" if len(scored) == 1 else f"{scored[0]}-{scored[-1]}"
     tasks = len(curve.per_task)
-    return f"{tasks} {_plural('task', tasks)} × {trials} {_plural('trial', scored[-1])}"
-
-
-def _plural(word: str, count: int) -> str:
-    return word if count == 1 else f"{word}s"
+    return f"{count(tasks, 'task')} × {trials} {'trial' if scored[-1] == 1 else 'trials'}"
 
 
 def terminal_plot(curves: list[Curve], width: int = 80, *, plain: bool = False) -> str:
@@ -102,6 +98,7 @@ def terminal_plot(curves: list[Curve], width: int = 80, *, plain: bool = False) 
             grid[_row(point.value or 0.0)][_column(k, last, columns)] = marker
     lines = [f"{_axis_label(row)} {ink.wall}{''.join(cells)}" for row, cells in enumerate(grid)]
     lines += [" " * (LEFT - 1) + ink.floor * (columns + 1), _k_labels(last, columns)]
+    lines += [" " * LEFT + _caption(curve) for curve in curves if len(curves) == 1]
     lines += [
         f"{' ' * LEFT}{marker} {one.label}"
         for one, marker in zip(series, _cycle(ink.markers, len(series)), strict=True)
@@ -118,7 +115,7 @@ def _series(curves: list[Curve]) -> list[Series]:
         ]
     curve = curves[0]
     return [
-        Series(f"pass^k  all of k trials pass; {_caption(curve)}", _plotted(curve, curve.pass_hat)),
+        Series("pass^k  all of k trials pass", _plotted(curve, curve.pass_hat)),
         Series("pass@k  at least one of k trials passes", _plotted(curve, curve.pass_at)),
     ]
 
@@ -132,8 +129,8 @@ def _caption(curve: Curve) -> str:
     return f"{curve.name} ({size_of(curve)}{note})"
 
 
-def _cycle(marks: str, count: int) -> str:
-    return (marks * (count // len(marks) + 1))[:count]
+def _cycle(marks: str, length: int) -> str:
+    return (marks * (length // len(marks) + 1))[:length]
 
 
 def _row(value: float) -> int:
@@ -266,12 +263,12 @@ def _title(curves: list[Curve]) -> str:
         notes = [f"{curve.name}: {curve.note}" for curve in curves if curve.note]
         heading = "\n".join(["Reliability over repeated trials", *notes])
     planned, scored, lost = (
-        sum(getattr(curve, count) for curve in curves) for count in ("planned", "scored", "lost")
+        sum(getattr(curve, what) for curve in curves) for what in ("planned", "scored", "lost")
     )
     refused = [curve.name for curve in curves if curve.too_much_lost]
     lines = [
         heading,
-        f"{planned} trials planned, {scored} scored, {lost} lost; "
+        f"{count(planned, 'trial')} planned, {scored} scored, {lost} lost; "
         f"bands: {curves[0].confidence:.0%} intervals over tasks",
     ]
     if refused:

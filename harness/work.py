@@ -158,6 +158,10 @@ def _lose_broken(store: Store, run: Run, broken: dict[str, str]) -> None:
             store.record(run, lost_trial(trial, Fault.TASK, reason))
 
 
+MOST_LOST_IN_A_ROW: Final = 50
+"""Trials lost to infrastructure one after another before a run stops: the provider is down."""
+
+
 class _Work:
     """Plays trials, several at once, and keeps each as soon as it is finished.
 
@@ -173,7 +177,7 @@ class _Work:
         self._attempts = attempts
         self._watcher = watcher
         self._account = Account(attempts.conditions.run_budget, spent=store.spending(run))
-        self._left = 0
+        self._left = self._lost_in_a_row = 0
         self._stopping = False
         self._tasks: list[asyncio.Task[None]] = []
         self._loop = asyncio.get_running_loop()
@@ -225,6 +229,13 @@ class _Work:
         self._left -= 1
         if self._store.record(self._run, finished):
             self._watcher.finished(finished)
+        lost = finished.fault is Fault.INFRASTRUCTURE and finished.reward is None
+        self._lost_in_a_row = self._lost_in_a_row + 1 if lost else 0
+        if self._lost_in_a_row >= MOST_LOST_IN_A_ROW:
+            raise InfrastructureError(
+                f"the last {self._lost_in_a_row} trials were all lost: {finished.reason}; what was "
+                f"finished is kept; once that is mended: passhat resume {self._run.id}"
+            )
 
     # --- money and time -----------------------------------------------------------------------
 

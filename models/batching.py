@@ -21,6 +21,7 @@ import anthropic
 from ..errors import InfrastructureError, PasshatError, RunStoppedError, UsageError
 from ..transcript import NO_USAGE, JsonDict
 from .claude_messages import reply_of, request_body, says_too_long
+from .masking import masked
 from .model import Model, Reply, Request, StopReason
 from .prices import BATCH_SHARE
 from .retrying import is_empty, until_it_works
@@ -111,7 +112,9 @@ class Batched(Model):
                 paid += reply.usage
                 if not is_empty(reply) or submission == SUBMISSIONS:
                     return replace(reply, usage=paid, attempts=submission)
-        raise InfrastructureError(f"{PROVIDER} gave no answer in {SUBMISSIONS} batches: {reply}")
+        raise InfrastructureError(
+            f"{PROVIDER} gave no answer in {SUBMISSIONS} batches: {masked(str(reply))}"
+        )
 
     async def check(self) -> None:
         """As the model itself."""

@@ -26,7 +26,7 @@ from typing import Any
 
 from ..errors import RunStoppedError, UsageError
 from ..transcript import NO_USAGE, JsonDict, Usage
-from .model import Model, Reply, Request, StopReason
+from .model import Model, Reply, Request, StopReason, blocks_of
 from .options import OptionReader
 
 _SHOWN = 160
@@ -265,7 +265,7 @@ def _load(read: JsonDict) -> Reply:
     return Reply(
         **{
             **read,
-            "content": tuple(read["content"]),
+            "content": blocks_of(read["content"]),
             "stop": StopReason(read["stop"]),
             "usage": Usage(**read["usage"]),
         }

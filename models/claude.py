@@ -26,6 +26,7 @@ from .claude_messages import (
     warm_up_body,
 )
 from .limiter import CEILING, Limiter, affordable, limiter_of
+from .masking import masked
 from .model import Model, Reply, Request, StopReason
 from .options import OptionReader
 from .prices import PRICE_OPTIONS, Price, price_of
@@ -51,7 +52,6 @@ CHECKS = 4
 
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
 _THINKING = ("adaptive", "between_tools", "disabled")
-_YES_NO = ("yes", "no")
 _OPTIONS = (
     "effort",
     "max_tokens",
@@ -129,11 +129,11 @@ class ClaudeModel(Model):
                 max_tokens=read.whole("max_tokens") or DEFAULT_MAX_TOKENS,
                 effort=read.one_of("effort", _EFFORTS),
                 thinking=_thinking(read, options),
-                cache=read.one_of("cache", _YES_NO, "yes") == "yes",
+                cache=read.switch("cache", default=True),
             ),
             base_url=read.url("base_url"),
             timeout=read.whole("timeout") or TIMEOUT,
-            stream=read.one_of("stream", _YES_NO, "no") == "yes",
+            stream=read.switch("stream", default=False),
             max_concurrency=read.whole("max_concurrency") or CEILING,
             price=price_of(name, "anthropic", options),
             spec=read.spec,
@@ -161,7 +161,13 @@ class ClaudeModel(Model):
 
         async def attempt() -> JsonDict | None:
             try:
-                return (await client.models.retrieve(self.settings.model)).to_dict()
+                info: object = await client.models.retrieve(self.settings.model)
+                if isinstance(info, anthropic.types.ModelInfo):
+                    return info.to_dict()
+                raise RunStoppedError(
+                    f"{self._where()} tells nothing about a model, but {masked(repr(info)):.60};"
+                    " is the address right?"
+                )
             except Exception as error:
                 if _status(error) not in _NO_SUCH_THING:
                     self.raise_for(error)
@@ -226,7 +232,7 @@ class ClaudeModel(Model):
             raise TransientError(reason) from error
         if isinstance(error, PasshatError | TransientError):
             raise error
-        raise InfrastructureError(f"{PROVIDER}'s SDK failed: {error!r}") from error
+        raise InfrastructureError(masked(f"{PROVIDER}'s SDK failed: {error!r}")) from error
 
     # --- one attempt ------------------------------------------------------------------------------
 
@@ -237,15 +243,15 @@ class ClaudeModel(Model):
         for _ in range(PAUSES):
             try:
                 message, request_id = await (self._streamed(body) if stream else self._sent(body))
-            except anthropic.NotFoundError:
-                await self._missing()
-                raise RunStoppedError(f"{self._where()} has no Messages API") from None
             except anthropic.BadRequestError as error:
                 if not says_too_long(str(error)):
                     self.raise_for(error)
                 return Reply((), StopReason.CONTEXT_FULL, detail=_said(error))
             except Exception as error:
-                self.raise_for(error)
+                if _status(error) not in _NO_SUCH_THING:
+                    self.raise_for(error)
+                await self._missing()
+                raise RunStoppedError(f"{self._where()} has no Messages API") from None
             paused = message.get("stop_reason") == "pause_turn"
             if paused:
                 message["stop_reason"] = StopReason.END_TURN
@@ -300,7 +306,7 @@ class ClaudeModel(Model):
         except (KeyError, TypeError, AttributeError) as error:
             raise InfrastructureError(
                 f"{self._where()} answered with what is no message (request id {request_id}): "
-                f"{error!r} in {message!r:.200}"
+                f"{error!r} in {masked(repr(message)):.200}"
             ) from error
 
     # --- the client and the errors of the provider ------------------------------------------------
@@ -416,7 +422,7 @@ def _joined(parts: list[Reply]) -> Reply:
 def _said(error: anthropic.APIStatusError) -> str:
     """What the API said, in one line."""
     words = error.api_message or str(error.body or error.message)
-    return " ".join(f"{error.type or ''} {words}".split())[:500]
+    return masked(" ".join(f"{error.type or ''} {words}".split()))[:500]
 
 
 def _key_variable() -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..transcript import JsonDict, Usage
-from .model import Reply, Request, StopReason, text_block
+from .model import Reply, Request, StopReason, blocks_of, text_block
 from .prices import Price
 
 DEFAULT_MAX_TOKENS = 16_000
@@ -145,9 +145,10 @@ def reply_of(
 
     Raises:
         KeyError: It stopped for a reason that is not known here.
+        TypeError: Its content is no list of blocks.
     """
     return Reply(
-        content=tuple(message["content"]),
+        content=blocks_of(message["content"]),
         stop=_STOPS[message["stop_reason"]],
         usage=usage_of(message["usage"], price, share),
         model=message.get("model", ""),
@@ -163,7 +164,7 @@ def usage_of(usage: JsonDict, price: Price | None, share: float = 1.0) -> Usage:
     tokens = Usage(
         input_tokens=usage.get("input_tokens") or 0,
         cache_read_tokens=usage.get("cache_read_input_tokens") or 0,
-        cache_write_tokens=written - written_1h,
+        cache_write_tokens=max(0, written - written_1h),
         cache_write_1h_tokens=written_1h,
         output_tokens=usage.get("output_tokens") or 0,
     )

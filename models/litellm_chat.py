@@ -7,6 +7,7 @@ for `OpenAIModel`. It takes seconds to import, and is imported when a model is c
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import warnings
 from collections.abc import Mapping
@@ -144,8 +145,8 @@ async def _litellm() -> ModuleType:
 def _imported() -> ModuleType:
     # Otherwise it fetches a list of prices from the network, at import.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    import litellm
+    litellm = importlib.import_module("litellm")
 
     warnings.filterwarnings("ignore", ".*`ReadOnly` qualifier", UserWarning)  # of its own types
-    litellm.suppress_debug_info = True  # it prints advice on stdout
+    vars(litellm)["suppress_debug_info"] = True  # it prints advice on stdout
     return litellm

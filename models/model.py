@@ -176,6 +176,29 @@ def tool_result(tool_use_id: str, content: str, is_error: bool = False) -> JsonD
     return block
 
 
+def blocks_of(content: Any) -> tuple[JsonDict, ...]:
+    """The blocks of a reply that came from outside, as they are.
+
+    Raises:
+        TypeError: They are none, or one says or calls nothing: no failure of the model's.
+
+    >>> blocks_of([{"type": "text", "text": "Hello!"}])
+    ({'type': 'text', 'text': 'Hello!'},)
+    >>> blocks_of([{"type": "tool_use", "id": "toolu_1"}])
+    Traceback (most recent call last):
+    ...
+    TypeError: {'type': 'tool_use', 'id': 'toolu_1'} is no block
+    """
+    if not isinstance(content, list):
+        raise TypeError(f"{content!r:.100} is no list of blocks")
+    for block in content:
+        kind = block.get("type") if isinstance(block, dict) else None
+        needs = {"text": ("text",), "tool_use": ("id", "name")}.get(str(kind), ())
+        if kind is None or not all(isinstance(block.get(name), str) for name in needs):
+            raise TypeError(f"{block!r:.100} is no block")
+    return tuple(content)
+
+
 def text_of(content: Iterable[JsonDict]) -> str:
     """All that blocks say; thinking is not said."""
     return "".join(block["text"] for block in content if block.get("type") == "text")

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from ..errors import InfrastructureError, RunStoppedError, UsageError
+from ..errors import InfrastructureError, PasshatError, RunStoppedError, UsageError
 from .limiter import CEILING, limiter_of
+from .masking import masked
 from .model import Model, Reply, Request, StopReason
 from .openai_messages import SCHEMA_FORMS, ChatSettings, chat_body, chat_reply, says_too_long
 from .options import OptionReader
@@ -210,6 +211,8 @@ class OpenAIModel(Model):
             return [model.id async for model in self.client().models.list()]
         except (openai.NotFoundError, openai.APIResponseValidationError, json.JSONDecodeError):
             return None
+        except (AttributeError, TypeError):  # of the SDK, at what is no list of models
+            return None
         except openai.APIStatusError as error:
             if error.status_code in (405, 501):
                 return None
@@ -282,7 +285,8 @@ def reply_or_blame(
         return chat_reply(completion, price=price, request_id=request_id)
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise InfrastructureError(
-            f"{where} answered with what is no chat completion: {error!r} in {completion!r:.200}"
+            f"{where} answered with what is no chat completion: {error!r} in "
+            f"{masked(repr(completion)):.200}"
         ) from error
 
 
@@ -300,15 +304,19 @@ def raise_for(error: Exception, where: str, model: str, key: str = KEY) -> NoRet
         RunStoppedError: No request will be answered.
         InfrastructureError: This request will not be.
     """
+    import aiohttp
     import httpx2
     import openai
 
     if isinstance(error, openai.APIError) and hasattr(error, "status_code"):
         _raise_for_status(error, where, model, key)
-    if isinstance(error, openai.APIError | httpx2.TransportError | json.JSONDecodeError):
-        # The SDK's words for a lost connection hide what happened; its cause tells.
+    lost = httpx2.TransportError | aiohttp.ClientError | OSError | ValueError
+    if isinstance(error, openai.APIError | lost):
+        # Lost connections and garbage. The SDK's words hide what happened; the cause tells.
         raise TransientError(f"{type(error).__name__}: {error.__cause__ or error}") from error
-    raise error
+    if isinstance(error, PasshatError | TransientError):
+        raise error
+    raise InfrastructureError(masked(f"{where}: the SDK failed: {error!r}")) from error
 
 
 def _raise_for_status(error: openai.APIError, where: str, model: str, key: str) -> NoReturn:
@@ -325,11 +333,13 @@ def _raise_for_status(error: openai.APIError, where: str, model: str, key: str) 
             retry_after=seconds_asked_for(headers),
             too_much=is_too_much(status),
         ) from error
-    if status in (401, 402, 403, 404) or no_money:
+    if status in (401, 402, 403, 404, 405, 501) or no_money:
         advice = {
             401: f"check {key}",
             403: f"the key may not use {model!r}",
             404: f"is there a model {model!r} at this address?",
+            405: "is the address right?",
+            501: "is the address right?",
         }
         hint = advice.get(status, "see to the billing of the account")
         raise RunStoppedError(f"{where}: {what}; {hint}") from error
@@ -346,4 +356,4 @@ def said(error: Exception) -> str:
     """What an error says, in one line."""
     body = getattr(error, "body", None)
     words = body.get("message") if isinstance(body, dict) else None
-    return " ".join(str(words or error).split())[:500]
+    return masked(" ".join(str(words or error).split()))[:500]

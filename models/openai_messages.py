@@ -249,8 +249,9 @@ def _usage(usage: JsonDict | None, price: Price | None) -> Usage:
     details = usage.get("prompt_tokens_details") or {}
     read = details.get("cached_tokens")
     written = details.get("cache_write_tokens", details.get("cache_creation_tokens"))
+    cached = (read or 0) + (written or 0)  # of which some servers tell more than the whole
     tokens = Usage(
-        input_tokens=(usage.get("prompt_tokens") or 0) - (read or 0) - (written or 0),
+        input_tokens=max(0, (usage.get("prompt_tokens") or 0) - cached),
         cache_read_tokens=read,
         cache_write_tokens=written,
         output_tokens=usage.get("completion_tokens"),

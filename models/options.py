@@ -62,6 +62,10 @@ class OptionReader:
             self._refuse(name, " or ".join(values))
         return value
 
+    def switch(self, name: str, default: bool) -> bool:
+        """Something that is on or off: yes or no."""
+        return self.one_of(name, ("yes", "no"), "yes" if default else "no") == "yes"
+
     def url(self, name: str) -> str | None:
         """An address without a password or a query in it; None if it is not given."""
         value = self._options.get(name)

@@ -1,7 +1,7 @@
 """What models cost. The figures are those of the package genai-prices, or the user's own.
 
-Nothing here asks the network: prices are as old as the installed package, which `prices_source`
-names. A price that is not known stays unknown, so that a cost is None and never 0.
+Nothing here asks the network: prices are as old as the installed package. A price that is not known
+stays unknown, so that a cost is None and never 0.
 """
 
 from __future__ import annotations
@@ -121,17 +121,6 @@ def price_of(
     if known is None or known.rates.input is None or known.rates.output is None:
         return None
     return known
-
-
-def prices_source() -> str:
-    """Where prices come from that are not the user's own: the package, whose version is its date.
-
-    >>> prices_source().split()[0]
-    'genai-prices'
-    """
-    from importlib.metadata import version
-
-    return f"genai-prices {version('genai-prices')}"
 
 
 def _dollars(name: str, text: object) -> float:

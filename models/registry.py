@@ -42,20 +42,6 @@ def split_spec(spec: str) -> tuple[str, Options]:
     return head, options
 
 
-def yes_or_no(value: str, name: str) -> bool:
-    """An option that is on or off.
-
-    Raises:
-        UsageError: It is neither.
-
-    >>> yes_or_no("yes", "stream")
-    True
-    """
-    if value not in ("yes", "no"):
-        raise UsageError(f"option {name} must be yes or no, not {value!r}")
-    return value == "yes"
-
-
 def is_model(spec: str) -> bool:
     """Whether a spec begins with the name of a kind of model."""
     return spec.partition(":")[0] in _KINDS

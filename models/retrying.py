@@ -17,6 +17,7 @@ from tenacity.wait import wait_base, wait_random_exponential
 from ..errors import InfrastructureError
 from ..transcript import NO_USAGE
 from .limiter import Limiter
+from .masking import masked
 from .model import Reply, StopReason
 
 T = TypeVar("T")
@@ -24,6 +25,8 @@ T = TypeVar("T")
 ATTEMPTS = 10
 PATIENCE = 900.0
 """Seconds after the first attempt in which another one may begin."""
+NEVER = (501, 505)
+"""Statuses of servers that do not know how: they will not the next time either."""
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 30.0
 
@@ -48,8 +51,8 @@ class TransientError(Exception):
         retry_after: float = 0.0,
         too_much: bool = False,
     ) -> None:
-        super().__init__(reason)
-        self.reason = reason
+        self.reason = masked(reason)
+        super().__init__(self.reason)
         self.status = status
         self.request_id = request_id
         self.retry_after = retry_after
@@ -109,7 +112,7 @@ async def until_it_works(
         raise
     except TransientError as last:
         raise InfrastructureError(
-            f"{provider} gave no answer: {last.reason} (request id {last.request_id}; "
+            f"{provider} gave no answer: {last.reason} ({_named(last.request_id)}"
             f"attempts {attempts}, {time.monotonic() - started:.0f} s)"
         ) from last
 
@@ -152,6 +155,10 @@ async def ask_until_answered(
     except _SaidNothingError as nothing:
         reply = nothing.reply
     return replace(reply, usage=paid, attempts=attempts)
+
+
+def _named(request_id: str | None) -> str:
+    return f"request id {request_id}; " if request_id else ""
 
 
 def is_empty(reply: Reply) -> bool:
@@ -237,13 +244,13 @@ def seconds_asked_for(headers: Mapping[str, str]) -> float:
 def is_transient(status: int, headers: Mapping[str, str]) -> bool:
     """Whether a status of HTTP may be another one next time. The provider's own word goes first.
 
-    >>> [status for status in (400, 401, 404, 408, 409, 429, 500, 529) if is_transient(status, {})]
+    >>> [status for status in (400, 404, 408, 409, 429, 500, 501, 529) if is_transient(status, {})]
     [408, 409, 429, 500, 529]
     """
     told = headers.get("x-should-retry")
     if told in ("true", "false"):
         return told == "true"
-    return status in (408, 409, 429) or status >= 500
+    return status in (408, 409, 429) or (status >= 500 and status not in NEVER)
 
 
 def is_too_much(status: int | None) -> bool:

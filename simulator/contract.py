@@ -104,6 +104,7 @@ class Contract:
     Args:
         script: What the customer wants and knows.
         profile: What their row in the world says about them, by topic.
+        now: The world's clock, which everybody can read: ISO date and time; "" if nobody says.
 
     Example:
         >>> script = UserScript.model_validate({"goals": [{"ask": "Cancel #W1111111"}]})
@@ -114,9 +115,10 @@ class Contract:
         >>> contract.check(UserReply(content="Please cancel #W2222222"))
     """
 
-    def __init__(self, script: UserScript, profile: Mapping[str, str]) -> None:
-        self._known = Known("\n".join((script.text, *profile.values())))
-        self._waiting = Waiting(not_due(script, profile))
+    def __init__(self, script: UserScript, profile: Mapping[str, str], now: str = "") -> None:
+        today = now[: len("2026-05-15")]
+        self._known = Known("\n".join((script.text, *profile.values(), today)))
+        self._waiting = Waiting(not_due(script, profile, today))
         self._dealings = Dealings(() if is_free_text(script) else script.goals)
 
     def hear(self, text: str) -> None:

@@ -22,7 +22,7 @@ from itertools import chain
 
 from ..language import plain
 from ..task import Goal, UserScript
-from .hearing import IDENTITY, Heard, acts_in, hear, topic_of, topics_asked
+from .hearing import IDENTITY, Heard, acts_in, hear, sentences, topic_of, topics_asked
 from .pursuits import checked_words, wordings_of
 from .telling import Known
 
@@ -31,6 +31,13 @@ _NEGATIVE = re.compile(  # wider than a refusal: whatever may be taken for one
     r"|already|however|but|outside|past|expired|ineligible|instead|alternatively|alternatives?"
     r"|other options?|declined?|refuse|impossible|unavailable|out of stock|restricted|prohibited"
     r"|too late)\b|n't\b"
+)
+_WITHOUT = re.compile(
+    r"\b(?:(?:not|without|instead of|rather than|never|avoid)|\w+n't)\b[^,;.!?]{0,30}"
+    r"\b(?:cancel|return|book|compensat|add)\w*"
+)
+_ALL_OF_IT = re.compile(
+    r"\b(?:whole|entire\w*|all|everything|complete\w*|full|if|otherwise|or|else|unless)\b"
 )
 _PLAIN_ACTS = frozenset(["cancel", "return", "book", "compensate", "add bags"])
 _TELLING_WORDS = 3
@@ -64,11 +71,13 @@ class Alternative:
         ask: In plain form.
         words: Words that stand nowhere else in the script.
         acts: Acts that nothing else in the script speaks of.
+        things: Words of the requests that come first, which it does not share.
     """
 
     ask: str
     words: frozenset[str]
     acts: frozenset[str]
+    things: frozenset[str] = frozenset()
 
     def told_in(self, said: str) -> bool:
         """Whether a line, in plain form, tells it, agent's words aside."""
@@ -76,6 +85,20 @@ class Alternative:
             return True
         shared = self.words & content_words(said)
         return len(shared) >= max(_TELLING_WORDS, _SHARE * len(self.words))
+
+    def acts_asked(self, text: str) -> frozenset[str]:
+        """Its acts, as far as a line asks for them.
+
+        Not with a thing of the first request alone ("cancel just the bike"), which is that request
+        in other words, and not with a no ("I don't want to cancel it").
+        """
+        asked = (part for part in sentences(text) if not self._is_first_request(plain(part)))
+        return self.acts & frozenset[str]().union(*map(acts_in, asked))
+
+    def _is_first_request(self, said: str) -> bool:
+        if _WITHOUT.search(said):
+            return True
+        return bool(self.things & content_words(said)) and not _ALL_OF_IT.search(said)
 
 
 @dataclass(frozen=True)
@@ -139,7 +162,7 @@ class Waiting:
 
     def _new_acts(self, alternative: Alternative, text: str) -> bool:
         """Whether the line asks to do what only the alternative speaks of."""
-        if not alternative.acts or not (new := alternative.acts & acts_in(text)):
+        if not alternative.acts or not (new := alternative.acts_asked(text)):
             return False
         self._listen()
         return bool(new - self._acts)
@@ -188,28 +211,29 @@ class _Same:
         return id(self.script)
 
 
-def not_due(script: UserScript, profile: Mapping[str, str]) -> NotDue:
+def not_due(script: UserScript, profile: Mapping[str, str], now: str = "") -> NotDue:
     """What a script holds back; nothing, if it is free text.
 
     Args:
         script: What the customer wants and knows.
         profile: What their row in the world says about them, by topic.
+        now: Today's ISO date, from which others can be worked out; "" if nobody says.
     """
-    return _not_due(_Same(script), tuple(profile.items()))
+    return _not_due(_Same(script), tuple(profile.items()), now)
 
 
 @lru_cache(maxsize=1024)
-def _not_due(key: _Same, profile: tuple[tuple[str, str], ...]) -> NotDue:
+def _not_due(key: _Same, profile: tuple[tuple[str, str], ...], now: str) -> NotDue:
     script = key.script
     if is_free_text(script):
         return NotDue()
     open_text = "\n".join(_open_texts(script, dict(profile)))
     teller = Known("\n".join((script.text, *dict(profile).values())))
-    free = {*teller.told(open_text), *Known(open_text).told(open_text)}
+    free, derived = frozenset(teller.told(open_text)), Known(f"{open_text}\n{now}")
     tokens: dict[str, Until] = {}
     for text, until in _held_back(script, profile):
         for token in teller.told(text):
-            if token not in free:
+            if token not in free and not derived.can_tell(token, text):
                 tokens.setdefault(token, until)
     asks = [alternative for goal in script.goals for alternative in _alternatives(goal)]
     hidden = [goal for goal in asks if plain(goal.ask) not in plain(open_text)]
@@ -265,4 +289,5 @@ def _recognisable(goal: Goal, open_text: str) -> Alternative:
     elsewhere = plain(open_text)
     words = content_words(plain(goal.ask)) - content_words(elsewhere)
     acts = acts_in(goal.ask) & _PLAIN_ACTS - acts_in(open_text)
-    return Alternative(plain(goal.ask), words, acts)
+    things = content_words(elsewhere) - content_words(plain(goal.ask))
+    return Alternative(plain(goal.ask), words, acts, things)

@@ -31,7 +31,7 @@ _TELLS_TO_ACT = re.compile(
     r"|process|use|update|upgrade|refund|add|modify)"
     r"|(?:can|could|would) (?:you|we) (?:please |also )?(?!have\b|confirm\b)\w++[^.!?]{0,200}\?)"
 )
-_ANSWER_ME = re.compile(r"\b(?:please|kindly|reply|respond|answer|type)\b")
+_ANSWER_ME = re.compile(r"\b(?:please|kindly|reply|respond|answer|type|yes ?/ ?no)\b")
 _WORD_SHARE = 0.3
 """A request of which the talk holds less than this share of words has never come up."""
 _OTHER_RECORD_SHARE = 0.5

@@ -23,9 +23,13 @@ _TRAVEL = re.compile(r"\b(?:flights?|reservations?|bookings?)\b", re.IGNORECASE)
 _TOLD = re.compile(r"[\d@]")  # all but names has one of these in it
 _ROUGHLY = re.compile(  # before an amount: it is a wish or a guess, not a fact
     r"\b(?:around|about|roughly|approximately|nearly|almost|like|least|most|up to|over|under|than"
-    r"|within|between|minimum|maximum|budget|limit|compensation|to pay|demand|range)\b[^.!?$]{0,30}"
+    r"|within|between|minimum|maximum|budget|limit|compensation|to pay|demand|range|hop(?:ed|ing)"
+    r"|expect(?:ed|ing)?|deserve|how about)\b[^.!?$]{0,30}"
     r"\$[\d,.]*(?:\s?(?:-|–|to|and|or)\s?\$?[\d,.]*)?$"
 )
+_SHARES = re.compile(r"\b(?:each|apiece|per|half|split|for (?:both|all)|total|altogether|in all)\b")
+_FEW = 9
+"""An amount may be shared among as many as that: travellers, items."""
 _AMOUNT = re.compile(r"\$\s?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d{1,2})?(?!\d)")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
@@ -86,9 +90,13 @@ class Known:
             tokens: What `told` finds in it.
         """
         for token in tokens:
-            if token not in self and not self._worked_out(token, text):
+            if not self.can_tell(token, text):
                 return token.removeprefix(_DAY)
         return next(self._strange_names(text), None)
+
+    def can_tell(self, token: str, text: str) -> bool:
+        """Whether they know this token of a line, or can work it out."""
+        return token in self or self._worked_out(token, text)
 
     def told(self, text: str) -> list[str]:
         """What this line tells that cannot be said by chance, names aside."""
@@ -111,7 +119,12 @@ class Known:
         if _ISO.fullmatch(token):
             return _IN_WORDS + token[5:] in self or self._is_near(token, text)
         if _CENTS.fullmatch(token):
-            return _is_rough(token, text) or self._sums_up(Decimal(token))
+            amount = Decimal(token)
+            return (
+                _is_rough(token, text)
+                or self._sums_up(amount)
+                or (_SHARES.search(text.lower()) is not None and self._is_share(amount))
+            )
         return False
 
     def _is_near(self, day: str, text: str) -> bool:
@@ -128,6 +141,16 @@ class Known:
         if amount == int(amount) and any(abs(amount - one) < 1 for one in known):
             return True
         return any(amount - one in known or amount + one in known for one in known)
+
+    def _is_share(self, amount: Decimal) -> bool:
+        """Whether it is a known amount shared among a few, or as often as that."""
+        known = {Decimal(one) for one in self._all() if _CENTS.fullmatch(one)}
+        near = Decimal(1) if amount == int(amount) else Decimal("0.01")
+        return amount >= 1 and any(
+            abs(amount * few - one) < near * few or amount == one * few
+            for one in known
+            for few in range(2, _FEW + 1)
+        )
 
     def _all(self) -> Iterable[str]:
         yield from self._start

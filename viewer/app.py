@@ -73,6 +73,7 @@ def make_app(site: Site, names: frozenset[str], *, addresses: bool = False) -> A
 
 def _page(site: Site, page: Page) -> Callable[[Request], Response]:
     def answer(request: Request) -> Response:
+        site.check()
         return _unkept(page(site, request))
 
     return answer
@@ -84,6 +85,7 @@ def _form(
     async def answer(request: Request) -> Response:
         body = (await request.body()).decode("utf-8", "replace")
         fields = dict(parse_qsl(body, keep_blank_values=True, max_num_fields=MOST_FIELDS))
+        site.check()
         return _unkept(await run_in_threadpool(form, site, request, fields))
 
     return answer

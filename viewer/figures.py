@@ -12,7 +12,7 @@ from ..errors import Fault, UsageError
 from ..harness.curve import Curve, curve_of
 from ..harness.failures import CategoryRow, Failure, Mast, by_category, by_mast
 from ..harness.records import Run, TrialRow, trial_result
-from ..harness.report.digest import Measures, RuleTally, measures
+from ..harness.report.digest import Measures, RuleTally, headline_of, measures
 from ..harness.survival import Life, TurnSurvival, turn_survival
 from ..results import Source
 from .index import Found, Index
@@ -41,6 +41,11 @@ class Figures:
     not_run: int
     measures: Measures
     seconds: float
+
+    @property
+    def headline(self) -> str:
+        """The line to quote, or why there is none."""
+        return headline_of(self.curve, self.not_run) if self.curve else self.why_none
 
 
 @dataclass(frozen=True)

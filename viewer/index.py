@@ -18,7 +18,7 @@ import tempfile
 import threading
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -122,16 +122,31 @@ class Index:
 
     def __init__(self, engine: Engine, path: Path, note: str = "") -> None:
         self.path = path
-        self._engine = engine
+        self.engine = engine
         self._note = note
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._trials = 0
+        try:
+            self._prepare()
+        except sqlite3.DatabaseError as error:
+            if not _is_damaged(error):
+                raise InfrastructureError(self._unreadable(error)) from error
+            self._make_anew()
+
+    def _prepare(self) -> None:
         with self._open() as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             with _transaction(connection):
                 if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
                     _make(connection)
+
+    def _make_anew(self) -> None:
+        """Put an empty index in the place of a damaged one."""
+        for end in ("", "-wal", "-shm"):
+            self.path.with_name(self.path.name + end).unlink(missing_ok=True)
+        _usable(self.path)
+        self._prepare()
 
     # --- following the store ---
 
@@ -152,6 +167,10 @@ class Index:
                 self.catch_up()
                 self._stop.wait(LOOK_SECONDS)
             except Exception as error:  # the pages work without it, and say so
+                if _is_damaged(error):
+                    with suppress(OSError, sqlite3.Error):
+                        self._make_anew()
+                        continue
                 said = " ".join(str(error).split())
                 self._note = f"the index does not grow: {type(error).__name__}: {said:.200}"
                 self._stop.wait(10 * LOOK_SECONDS)
@@ -165,9 +184,9 @@ class Index:
     def step(self, connection: sqlite3.Connection) -> bool:
         """Read the next batch; whether there was any."""
         with _transaction(connection):  # of two viewers of one store, the second one waits
-            self._trials, _ = newest(self._engine)
+            self._trials, _ = newest(self.engine)
             upto = self._checked(connection)
-            batch = stored_after(self._engine, upto, BATCH)
+            batch = stored_after(self.engine, upto, BATCH)
             for trial in batch:
                 _put(connection, trial)
         return bool(batch)
@@ -183,7 +202,7 @@ class Index:
             return 0
         columns = "run, task, trial, attempts, finished"
         known = connection.execute(f"SELECT {columns} FROM trials WHERE id = ?", (upto,))  # noqa: S608
-        ours, theirs = known.fetchone(), mark(self._engine, upto)
+        ours, theirs = known.fetchone(), mark(self.engine, upto)
         if ours == theirs:
             return int(upto)
         if theirs is not None and ours[0] != theirs[0]:
@@ -200,13 +219,12 @@ class Index:
         first = connection.execute(
             "SELECT id, run, task, trial, attempts, finished FROM trials ORDER BY id LIMIT 1"
         ).fetchone()
-        return bool(mark(self._engine, first[0]) != first[1:])
+        return bool(mark(self.engine, first[0]) != first[1:])
 
     @property
     def progress(self) -> Progress:
         """How far it is."""
-        with self._open() as connection:
-            done = connection.execute("SELECT count(*) FROM trials").fetchone()[0]
+        done = self._all("SELECT count(*) FROM trials")[0][0]
         return Progress(done, max(self._trials, done), self._note)
 
     # --- asking ---
@@ -304,10 +322,13 @@ class Index:
             with self._open() as connection:
                 yield connection
         except sqlite3.Error as error:
-            raise InfrastructureError(
-                f"the index {str(self.path)!r} cannot be read: {error}; it may be deleted, and is "
-                "then made again"
-            ) from error
+            raise InfrastructureError(self._unreadable(error)) from error
+
+    def _unreadable(self, error: sqlite3.Error) -> str:
+        return (
+            f"the index {str(self.path)!r} cannot be read: {error}; if that lasts, delete it: it "
+            "is made again"
+        )
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
@@ -337,17 +358,28 @@ def index_file(engine: Engine) -> tuple[Path, str]:
     return folder / path.name, f"{why}; the index is made again each time"
 
 
+def store_file(engine: Engine) -> Path | None:
+    """The file that a store is; None if it is on a database server."""
+    if engine.url.get_backend_name() != "sqlite":
+        return None
+    database = engine.url.database or ""
+    if database.startswith("file:"):  # as `open_engine` names what is read-only
+        database = unquote(database.removeprefix("file:"))
+    return Path(database).absolute()
+
+
 def _beside(engine: Engine) -> Path:
-    url = engine.url
-    if url.get_backend_name() == "sqlite":
-        database = url.database or ""
-        if database.startswith("file:"):  # as `open_engine` names what is read-only
-            database = unquote(database.removeprefix("file:"))
-        store = Path(database).absolute()
+    store, url = store_file(engine), engine.url
+    if store is not None:
         return store.with_name(f"{store.name}.search")
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     name = sha256(url.render_as_string(hide_password=True).encode()).hexdigest()[:16]
     return Path(cache) / "passhat" / f"{name}.search"
+
+
+def _is_damaged(error: Exception) -> bool:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest says which kind
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def _usable(path: Path) -> bool:
@@ -361,8 +393,10 @@ def _usable(path: Path) -> bool:
     with closing(sqlite3.connect(path)) as connection:
         try:
             return bool(connection.execute("PRAGMA application_id").fetchone()[0] == _OURS)
-        except sqlite3.DatabaseError:
-            return False
+        except sqlite3.DatabaseError:  # damaged: its first bytes may still say whose it is
+            with path.open("rb") as file:
+                head = file.read(100)
+            return head.startswith(b"SQLite format 3\0") and head[68:72] == _OURS.to_bytes(4)
 
 
 def _make(connection: sqlite3.Connection) -> None:

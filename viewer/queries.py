@@ -9,9 +9,10 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from sqlalchemy import ColumnElement, Engine, case, func, or_, select
 
+from ..harness.bill import NOTHING, Bill
 from ..harness.records import Run
 from ..harness.store import Store
-from ..harness.tables import RUNS, TRANSCRIPTS, TRIALS, VERDICTS
+from ..harness.tables import RUNS, SPENDING, TRANSCRIPTS, TRIALS, VERDICTS
 
 PER_PAGE: Final = 50
 """Runs on a page."""
@@ -261,6 +262,23 @@ class Queries:
             cost=sum(costs) if costs else None,
             cost_known=sum(tally.cost_known for tally in tallies),
         )
+
+    def bill(self, run: Run, counts: Counts) -> Bill:
+        """What a run has spent on models, the lost attempts and the warm-up too.
+
+        Args:
+            run: Which.
+            counts: How its trials went.
+        """
+        if self._store.schema < 2:
+            return NOTHING
+        last = select(func.max(SPENDING.c.id)).where(SPENDING.c.run == run.id)
+        with self._engine.connect() as connection:
+            stamp = connection.execute(last).scalar_one()
+        key = ("spending", run.id)
+        sides = self._kept.get(key, stamp, lambda: self._store.spending(run))
+        specs = {"agent": run.agent, "user": run.user}
+        return Bill(sides, specs, counts.tried, counts.passed)
 
     def _tallies(self, run: Run) -> dict[str, Tally]:
         columns = (

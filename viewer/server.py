@@ -9,6 +9,7 @@ import sys
 import webbrowser
 from collections.abc import Callable
 from contextlib import closing, suppress
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from ..errors import UsageError
@@ -18,11 +19,23 @@ from .site import Site
 if TYPE_CHECKING:
     from uvicorn import Server
 
+PACKAGES: Final = ("uvicorn", "starlette")
 PORT: Final = 8642
 TRIES: Final = 20
 """Ports that are tried, from `PORT` on, if none was asked for."""
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def need_packages() -> None:
+    """Make sure that what serves pages is installed, before anything is made for it.
+
+    Raises:
+        UsageError: It is not; says how to get it.
+    """
+    for name in PACKAGES:
+        if find_spec(name) is None:
+            raise UsageError(f"passhat view needs {name!r}: pip install 'passhat[web]'")
 
 
 def open_port(host: str, port: int | None) -> socket.socket:
@@ -123,14 +136,11 @@ def make_server(site: Site, names: frozenset[str] = LOOPBACK, *, addresses: bool
     Raises:
         UsageError: A package is missing.
     """
-    try:
-        import uvicorn
+    need_packages()
+    import uvicorn
 
-        from .app import make_app
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f"passhat view needs {error.name!r}, which is not here: pip install 'passhat[web]'"
-        ) from None
+    from .app import make_app
+
     return uvicorn.Server(
         uvicorn.Config(
             make_app(site, names, addresses=addresses),

@@ -10,14 +10,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..errors import UsageError
+from ..errors import InfrastructureError, UsageError
 from ..harness.labels import Labels
 from ..harness.opening import open_engine
 from ..harness.store import DEFAULT_STORE, Store
 from .figures import Desk
-from .index import Index, index_file
+from .index import Index, index_file, store_file
 from .policies import Policies, spec_of
-from .queries import Kept, Queries, Wanted
+from .queries import Kept, Key, Queries, Wanted
 from .rendering import compile_all, render
 from .replays import Replays
 
@@ -37,7 +37,8 @@ class Site:
         why_no_labels: Why labels cannot be given; "" if they can.
         token: What every form of ours holds.
         orders: In which order trials are labelled.
-        opened: Trials whose grade a person may have seen, so that a label is no longer blind.
+        opened: Trials whose grade a person may have seen, so that a label is no longer blind;
+            by "", somebody who gave no name yet.
     """
 
     def __init__(
@@ -55,6 +56,28 @@ class Site:
         self.token = secrets.token_urlsafe(24)
         self.orders = Kept(4)
         self.opened: set[tuple[str, str, str, int]] = set()
+        self._file = store_file(index.engine)
+        self._identity = _identity(self._file)
+
+    def seen_by(self, person: str, run: str) -> set[Key]:
+        """The trials of a run whose grade this person may have seen.
+
+        What was opened without a name counts for everybody: it may have been anybody.
+        """
+        return {(t, n) for who, r, t, n in self.opened.copy() if r == run and who in ("", person)}
+
+    def check(self) -> None:
+        """Make sure that the store is still the file that was opened.
+
+        Raises:
+            InfrastructureError: It is gone, or another one has its place: what is read would be
+                old, and a label would be written where nobody finds it.
+        """
+        if _identity(self._file) != self._identity:
+            raise InfrastructureError(
+                f"the store {self.store.name!r} was removed, or another file has taken its place, "
+                "since this viewer was started: start passhat view again"
+            )
 
     def warm(self) -> None:
         """Prepare in the background what the first pages would wait for."""
@@ -74,6 +97,14 @@ class Site:
     def render(self, template: str, **values: Any) -> str:
         """A page or a part of one."""
         return render(template, {"site": self} | values)
+
+
+def _identity(file: Path | None) -> tuple[int, int] | None:
+    try:
+        found = file.stat() if file else None
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if found else None
 
 
 def open_site(where: str | None = None, *, person: str = "", replays: Sequence[Path] = ()) -> Site:

@@ -28,10 +28,11 @@ def expected_of(task: Task) -> list[tuple[str, list[str]]]:
     expect = task.expect
     found: list[tuple[str, list[str]]] = []
     for number, outcome in enumerate(expect.outcomes, start=1):
-        name = "These changes" if number == 1 else "or these"
+        left = "Rows as these calls leave them" if outcome.actions else "These rows"
+        name = left if number == 1 else f"or {left.lower()}"
         calls = [f"{one.name} {_arguments(one.arguments)}" for one in outcome.actions]
         rows = [f"{one.table} {one.where}: {one.values or one.count}" for one in outcome.rows]
-        found.append((name, [*calls, *rows] or ["none"]))
+        found.append((name, [*calls, *rows] or ["as they were"]))
     if not expect.outcomes:
         found.append(("No change", ["to any row"]))
     if expect.tell:

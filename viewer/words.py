@@ -8,7 +8,8 @@ from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 
-from ..harness.report.page import count, dollars, number, percent, said
+from ..harness.curve import count
+from ..harness.report.page import dollars, number, percent, said
 from ..harness.sources import printable
 
 WHOLE: Final = {"message": 6_000, "value": 3_000, "reason": 800, "name": 120, "line": 160}

@@ -155,13 +155,37 @@ class Digest:
     user_lines: UserLines
 
     @property
+    def headline(self) -> str:
+        """The line to quote, or why there is none."""
+        return headline_of(self.curve, self.not_run)
+
+    @property
     def cost_per_success(self) -> float | None:
         """Dollars of all attempts for each trial that passed; None if one is silent, or none did.
 
         Of a run from before every attempt was written down: of the scored trials.
         """
-        known = self.measures.cost_per_success
-        return self.bill.cost_per_success if self.bill and known is not None else known
+        return cost_per_success(self.measures, self.bill)
+
+
+def headline_of(curve: Curve, not_run: int) -> str:
+    """A curve's headline, or why there is none.
+
+    Args:
+        curve: Of a run.
+        not_run: Trials that were not tried; the curve counts them as lost.
+    """
+    if curve.headline:
+        return curve.headline
+    if curve.lost - not_run > not_run:
+        return "no headline: too much was lost to quote one"
+    return "no headline yet: too much is not run"
+
+
+def cost_per_success(measures: Measures, bill: Bill) -> float | None:
+    """Dollars of all attempts for each trial that passed; see `Digest.cost_per_success`."""
+    known = measures.cost_per_success
+    return bill.cost_per_success if bill and known is not None else known
 
 
 def digest(store: Store, run: Run, confidence: float = 0.95) -> Digest:

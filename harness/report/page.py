@@ -19,6 +19,8 @@ from markupsafe import Markup, escape
 
 from ...errors import UsageError
 from ...transcript import Event, RowChange
+from .. import bill
+from ..curve import count
 from ..failures import Category, Failure, by_category, by_mast
 from ..records import Run, TrialDetails, TrialRow
 from ..sources import printable
@@ -324,23 +326,14 @@ def number(value: float | None, digits: int = 1) -> str:
     return "unknown" if value is None else f"{value:,.{digits}f}"
 
 
-def count(value: int, word: str) -> str:
-    """A count with its noun.
-
-    >>> count(1, "trial"), count(1200, "trial")
-    ('1 trial', '1,200 trials')
-    """
-    return f"{value:,} {word}" if value == 1 else f"{value:,} {word}s"
-
-
 def percent(value: float | None) -> str:
     """A share in per cent, or that it is unknown."""
     return "unknown" if value is None else f"{value:.1%}"
 
 
 def dollars(value: float | None) -> str:
-    """Money, or that it is unknown."""
-    return "unknown" if value is None else f"${value:,.4f}"
+    """Money as a bill writes it, or that it is unknown."""
+    return "unknown" if value is None else bill.dollars(value)
 
 
 def _where(place: Violated, anchors: Mapping[tuple[str, int], str]) -> str:

@@ -154,7 +154,7 @@ class ModelUser:
     ) -> None:
         self._channel = channel
         self._manner = manner or Manner()
-        self._contract = Contract(script, profile)
+        self._contract = Contract(script, profile, now)
         own = {} if is_free_text(script) else _without(profile, script.unknown)
         self.facts: Mapping[str, str] = {**own, **script.knows}
         style = self._manner.style or script.persona

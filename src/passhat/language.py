@@ -7,7 +7,6 @@ simulated customer who says it and for the rule that looks for it. English only.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 
 from .task import Words
@@ -197,12 +196,14 @@ _A_FACT = (  # "confirm your e-mail" and "confirm which order" ask for a fact, n
 _CONFIRMATION = re.compile(
     r"\b"
     + _any(
-        rf"confirm\b(?! {_A_FACT})", "(?:shall|should|may) (?:i|we) (?!have|get|ask|know|help)",
+        rf"confirm\b(?! {_A_FACT})",
+        r"(?:shall|should|may) (?:i|we)(?:\?| (?!have|get|ask|know|help))",
         r"(?:can i|can we|ok(?:ay)? to) (?:proceed|go ahead)", "want me to",
         "(?<!which )(?<!what )(?<!one )(?<!item )(?<!items )do you (?:want|wish)",
         "do you (?:agree|confirm|approve|authori[sz]e)", "would you like (?:me|us) to",
         "would you like to (?:proceed|go ahead|continue|confirm)",
-        rf"(?:go ahead|proceed|correct|right)\?|(?:is|are) {_IT_ALL} (?:all )?{_FINE}",
+        r"(?:go ahead|proceed|correct|right|ok(?:ay)?|alright)\?",
+        rf"(?:is|are) {_IT_ALL} (?:all )?{_FINE}",
         rf"do(?:es)? {_IT_ALL} (?:\w+ )?(?:look|sound|work)\b",
         r"(?:reply|say|answer|respond|type)(?: with)? [\"'(]*yes\b",
         r"yes[\"']? ?(?:or|/) ?[\"']?no\b", r"yes[\"']? to (?:proceed|confirm)",
@@ -256,10 +257,7 @@ def asks_to_confirm(text: str) -> bool:
     True
     >>> asks_to_confirm("Could you confirm your e-mail?"), asks_to_confirm("Reply **YES** to do it")
     (False, True)
+    >>> asks_to_confirm("I can cancel #W1. Shall I?"), asks_to_confirm("It goes to your Visa, OK?")
+    (True, True)
     """
     return _CONFIRMATION.search(plain(text)) is not None
-
-
-def any_of(text: str, wordings: Iterable[str]) -> bool:
-    """Whether the text says at least one of these wordings."""
-    return any(says(text, wording) for wording in wordings)

@@ -34,6 +34,10 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+_Tokens = Annotated[int, Field(ge=0, le=10**15)]
+_Amount = Annotated[float, Field(ge=0, le=1e15, allow_inf_nan=False)]
+
+
 class Usage(_Frozen):
     """Tokens and money that replies of a model cost; None means unknown, never zero.
 
@@ -46,12 +50,12 @@ class Usage(_Frozen):
         cost_dollars: What all of it costs; None if the price of the model is not known.
     """
 
-    input_tokens: int | None = None
-    cache_read_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    cache_write_1h_tokens: int | None = None
-    output_tokens: int | None = None
-    cost_dollars: float | None = None
+    input_tokens: _Tokens | None = None
+    cache_read_tokens: _Tokens | None = None
+    cache_write_tokens: _Tokens | None = None
+    cache_write_1h_tokens: _Tokens | None = None
+    output_tokens: _Tokens | None = None
+    cost_dollars: _Amount | None = None
 
     def __add__(self, other: Usage) -> Usage:
         """Both together. A cost that is unknown on one side is unknown of both.
@@ -108,7 +112,7 @@ def _total(a: int | None, b: int | None) -> int | None:
 class _Move(_Frozen):
     """What any move may carry beside its meaning: what it cost, and the provider's own blocks."""
 
-    seconds: float | None = None
+    seconds: _Amount | None = None
     usage: Usage | None = None
     provider: Any = None
 

@@ -218,6 +218,10 @@ FAILURES: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (lambda body: ["not", "an", "action"], "not an action"),
     (lambda body: {"type": "message", "content": 5}, "not an action: message.content"),
     (lambda body: {"type": "tool_calls", "calls": "all"}, "not an action: tool_calls.calls"),
+    (
+        lambda body: {"type": "message", "content": "Hi", "usage": {"input_tokens": -5}},
+        "not an action: message.usage.input_tokens",
+    ),
     (lambda body: "x" * 2 * MOST_BYTES, "answered with more than 1,000,000 bytes"),
     (lambda body: None, "broke off"),
     (slow, "no answer from"),
@@ -306,6 +310,11 @@ def test_headers_come_from_a_variable_and_stay_there(
     assert served.headers[0]["Authorization"] == "Bearer s3cret"
     assert served.headers[0]["X-Team"] == "blue"
     assert "s3cret" not in repr(kind)
+    monkeypatch.setenv("SHOP_HEADERS", "Authorization: Bearer s3cret-word")
+    with serving(lambda body: STOP) as served:
+        repeating = agent_kind(f"http:{served.url},headers=SHOP_HEADERS").make(brief())
+        told = repeating._address._quoted(b"bad Bearer s3cret-word")  # type: ignore[attr-defined]
+    assert told == "'bad Bearer [key]'"
     monkeypatch.setenv("SHOP_HEADERS", "s3cret")
     with pytest.raises(UsageError, match="holds a line that is no header") as raised:
         agent_kind("http:http://127.0.0.1,headers=SHOP_HEADERS")

@@ -81,7 +81,7 @@ case $n in
 2) kill -9 $$ ;;
 3) echo 'thinking'; sleep 60 ;;
 4) head -c 3000000 /dev/zero | tr '\\0' x; echo 'the end'; exit 1 ;;
-5) sleep 61 & echo $! > child; exit 4 ;;
+5) sleep 61 & echo $! > child; setsid sleep 62 & echo $! > away; sleep 0.2; exit 4 ;;
 6) exec 1>&- 2>&-; exit 5 ;;
 esac
 """
@@ -154,6 +154,8 @@ def test_a_program_that_fails_hurts_its_own_trial_only(
         assert message in one.ending
         assert len(one.ending) < 2_000
     assert is_gone(int((tmp_path / "child").read_text()))
+    if Path("/proc").is_dir():  # elsewhere nothing tells whose a process is that went away
+        assert is_gone(int((tmp_path / "away").read_text()))
 
 
 # --- the desk itself ------------------------------------------------------------------------------

@@ -366,6 +366,7 @@ def test_a_recorded_past_may_hold_gaps(brief: Briefs) -> None:
     [
         ("claude", "lacks what follows 'claude': claude:MODEL"),
         ("fake:nowhere.yaml,one_tool_at_a_time=maybe", "must be yes or no, not 'maybe'"),
+        ("act:fake:nowhere.yaml,one_tool_at_a_time=maybe", "must be yes or no, not 'maybe'"),
         ("openai:m,effort", "'effort' is no option; write name=value"),
     ],
 )

@@ -54,6 +54,7 @@ def test_a_kind_says_what_it_may_see_and_whether_it_is_real(
         ("slipery:0.05", "no agent 'slipery:0.05'; did you mean 'slippery'"),
         ("", "no agent ''; did you mean"),
         ("noop:3", "agent 'noop:3': 'noop' takes nothing after its name"),
+        ("rule-based,effort=low", "'rule-based' takes nothing after its name, and no options"),
         ("slippery", "'' must be the chance of a slip at each move, from 0 to 1, e.g."),
         ("slippery:2", "'2' must be the chance of a slip"),
         ("slippery:nan", "'nan' must be the chance of a slip"),

@@ -1,7 +1,9 @@
 """The command line itself: help, exit codes, and one line for whatever is wrong."""
 
+import fnmatch
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.main
+
+from passhat.cli import app
+from passhat.domains.domain import load_domain
 
 Passhat = Callable[..., Any]
-COMMANDS = (
-    "run", "resume", "curve", "show", "runs", "domains", "tasks", "agents", "play", "reliability",
-)  # fmt: skip
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]  # a group's
 KIOSK = ("run", "kiosk:DOMAIN", "--agent", "noop")
 
 
@@ -33,6 +37,23 @@ def test_every_command_has_examples(passhat: Passhat, name: str) -> None:
     examples = said.out.partition("For example:\n")[2].partition("\n\n")[0].splitlines()
     assert examples
     assert any(line.startswith(f"  passhat {name}") for line in examples)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_example_can_be_pasted(passhat: Passhat, name: str) -> None:
+    """Its options are those of the command, and the tasks and tags it names are there."""
+    tasks = load_domain("retail").tasks
+    tags = {"regression", *(tag for task in tasks.values() for tag in task.tags)}
+    said = passhat(name, "--help").out.partition("For example:\n")[2].partition("\n\n")[0]
+    for line in filter(lambda line: line.startswith("  passhat "), said.splitlines()):
+        _, command, *words = shlex.split(line)
+        given = COMMANDS[command].make_context(command, words).params
+        assert command == name
+        assert set(given.get("tag") or ()) <= tags
+        named = given.get("task") or []
+        named = [named] if isinstance(named, str) else named
+        named += re.findall(r" (?:last|retail-[\w-]+)/([a-z-]+)/", line)
+        assert all(fnmatch.filter(tasks, one) for one in named)
 
 
 def test_the_version_is_printed(passhat: Passhat) -> None:

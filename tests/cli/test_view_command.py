@@ -37,10 +37,12 @@ def test_what_stands_in_the_way_is_said_in_one_line(
             assert (said.code, said.out) == (2, "")
             assert why in said.err
             assert said.err.count("\n") == 1
+    before = sorted(tmp_path.iterdir())
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     without = passhat("view", "--no-browser")
     assert without.code == 2
     assert "pip install 'passhat[web]'" in without.err
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_the_address_answers_until_the_command_is_interrupted(

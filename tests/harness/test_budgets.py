@@ -13,7 +13,7 @@ import pytest
 from claude_at_the_kiosk import HAIKU, asked, claude, clerk
 from helpers import Log, contents, kiosk_plan, new_store
 
-from passhat.errors import Fault, RunStoppedError, UsageError
+from passhat.errors import Fault, InfrastructureError, RunStoppedError, UsageError
 from passhat.harness.attempt import Conditions
 from passhat.harness.bill import bill_of
 from passhat.harness.run import Effort, Plan, resume_run, start_run
@@ -314,3 +314,19 @@ def test_a_dead_provider_loses_trials_and_stops_nothing(store: Store) -> None:
     assert not ended.interrupted
     assert store.counts(ended.run) == {"passed": 1, "failed": 0, "lost": 1, "owed": 0}
     assert store.spending(ended.run) == {}
+
+
+# --- a provider that is down ----------------------------------------------------------------------
+
+
+def test_a_run_stops_when_everything_is_lost(
+    store: Store, server: FakeClaude, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Losing trial after trial helps nobody; what was lost is owed, and a resume plays it."""
+    monkeypatch.setattr("passhat.harness.work.MOST_LOST_IN_A_ROW", 3)
+    with pytest.raises(InfrastructureError, match="last 3 trials were all lost: the trial has sp"):
+        start_run(store, plan(trial_tokens=1), Log(), Effort(concurrency=1))
+    run = store.find_run("last")
+    assert (run.status, store.counts(run)["lost"]) == ("interrupted", 3)
+    again = resume_run(store, run, Log(), limits={"trial_tokens": 1_000_000})
+    assert (again.interrupted, store.counts(again.run)["passed"]) == (False, 12)

@@ -161,3 +161,10 @@ def test_curves_of_different_tasks_are_not_compared_silently() -> None:
     here, there = curve(trials([1, 2], 2)), curve_of(Source("other", trials([1], 2)))
     assert different_tasks([here, here]) is None
     assert "'other'" in (different_tasks([here, there]) or "")
+
+
+def test_one_task_is_not_said_to_be_several() -> None:
+    """The headline and its warning say "1 task"."""
+    curve = curve_of(Source("x", [TrialResult("a", 0, True)]))
+    assert str(curve.headline).endswith("over 1 task")
+    assert any(line.startswith("1 task is few") for line in curve.warnings)

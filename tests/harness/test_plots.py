@@ -32,6 +32,10 @@ def test_the_plot_names_source_size_and_note() -> None:
     plot = terminal_plot([curve([1, 2], 3, "slippery:0.05", "synthetic agent")])
     assert "slippery:0.05 (2 tasks × 3 trials, synthetic agent)" in plot
     assert size_of(curve([1], 1)) == "1 task × 1 trial"
+    named = terminal_plot(
+        [curve([1, 2], 3, "retail-20260316-js68", "SYNTHETIC agent slippery:0.05")]
+    )
+    assert max(map(len, named.splitlines())) <= 81
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])

@@ -315,7 +315,7 @@ def test_what_each_side_spent_is_in_the_page(store: Store, tmp_path: Path) -> No
     store.record(run, passing(number=1, spending=sides))
     found, _ = write(store, run, tmp_path)
     assert "agent 6 2,000 90.0% 100 $0.5000" in found.words
-    assert "all 10 4,000 90.0% 200 $1.0000" in found.words
+    assert "all 10 4,000 90.0% 200 $1.00" in found.words
     assert digest(store, run).cost_per_success == 1.0
 
 
@@ -338,8 +338,8 @@ def test_too_much_lost_gives_no_headline_but_the_reasons(store: Store, tmp_path:
     store.record(run, passing())
     store.record(run, lost_trial(trial_of(1, "kiosk", "a", 2), Fault.SIMULATOR, "it said nothing"))
     found, _ = write(store, run, tmp_path)
-    assert "No headline" in found.words
-    assert "4 trials planned, 1 scored, 3 lost" in found.words
+    assert "no headline yet: too much is not run" in found.words
+    assert "4 trials planned, 1 scored, 1 lost, 2 not run" in found.words
     assert "it said nothing" in found.words
     assert "simulator" in found.words
     assert "not run yet" in found.words

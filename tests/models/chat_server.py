@@ -24,14 +24,14 @@ class ChatServer:
     Attributes:
         url: Address to give to a client.
         answers: To completions, in order; the last one is given again and again.
-        models: Ids that it lists; None: it has no such page.
+        models: Ids that it lists, or the page instead of a list; None: it has no such page.
         asked: Bodies of the completions asked for.
         keys: What stood in their Authorization header.
     """
 
     url: str = ""
     answers: Sequence[Json | Response] = ()
-    models: Sequence[str] | None = ("model-1",)
+    models: Sequence[str] | Response | None = ("model-1",)
     asked: list[Json] = field(default_factory=list)
     keys: list[str | None] = field(default_factory=list)
 
@@ -48,6 +48,8 @@ class ChatServer:
         """GET /v1/models."""
         if self.models is None:
             return JSONResponse({"error": {"message": "no such page"}}, 404)
+        if isinstance(self.models, Response):
+            return self.models
         rows = [{"id": name, "object": "model"} for name in self.models]
         return JSONResponse({"object": "list", "data": rows})
 

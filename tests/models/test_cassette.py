@@ -170,6 +170,10 @@ def test_asked_more_often_than_recorded_it_stops_the_run(file: str) -> None:
         (None, "No such file"),
         ("", "the file is empty"),
         ("{}\n", "line 1 is none of a cassette (KeyError('reply'))"),
+        (
+            '{"reply": {"content": [{"type": "tool_use"}]}}\n',
+            "TypeError(\"{'type': 'tool_use'} is no",
+        ),
         ("cassette\n", "line 1 is none of a cassette (JSONDecodeError"),
     ],
 )

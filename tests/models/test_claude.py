@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from passhat.domains.domain import load_domain
-from passhat.errors import InfrastructureError, RunStoppedError, UsageError
+from passhat.errors import InfrastructureError, PasshatError, RunStoppedError, UsageError
 from passhat.models.batching import Batched
 from passhat.models.claude import ClaudeModel
 from passhat.models.fake_claude import FakeClaude, serving
@@ -468,6 +468,11 @@ def test_a_gateway_that_lists_no_models_passes_the_check() -> None:
         (lambda: web.Response(text="<html>Sorry</html>"), r"attempts 10"),
         (lambda: web.json_response([]), r"\[\] instead of a message .*attempts 10"),
         (lambda: web.json_response({}), r"no message \(request id None\): KeyError\('content'\)"),
+        (lambda: web.json_response({"content": [3], "stop_reason": "end_turn"}), r"3 is no block"),
+        (
+            lambda: web.json_response({"content": [{"type": "text"}], "stop_reason": "end_turn"}),
+            r"\{'type': 'text'\} is no block",
+        ),
         (lambda: web.json_response({"error": "x"}, status=418), r"418 .*x"),
     ],
 )
@@ -519,12 +524,35 @@ def test_an_error_in_the_middle_of_a_stream_is_the_error_that_it_is(
         )
 
 
-def test_an_address_without_a_messages_api_stops_the_run() -> None:
-    """A wrong base_url is not a model that is unknown."""
+@pytest.mark.parametrize("status", [404, 405, 501])
+def test_an_address_without_a_messages_api_stops_the_run(status: int) -> None:
+    """A wrong base_url is not a model that is unknown, and no wait helps."""
     with pytest.raises(RunStoppedError, match=r"127\.0\.0\.1:\d+ has no Messages API"):
         through_gateway(
-            lambda path, body: web.Response(status=404), lambda model: model.complete(question())
+            lambda path, body: web.Response(status=status), lambda model: model.complete(question())
         )
+
+
+@pytest.mark.parametrize("page", ["[1, 2]", '"hi"'])
+def test_an_address_that_tells_of_no_model_fails_the_check(page: str) -> None:
+    """The line says so, and nothing of the SDK's insides."""
+    with pytest.raises(RunStoppedError, match=r"tells nothing about a model, but .*address right"):
+        through_gateway(
+            lambda path, body: web.Response(text=page, content_type="application/json"),
+            lambda model: model.check(),
+        )
+
+
+@pytest.mark.parametrize("status", [200, 400, 401])
+def test_a_key_that_a_gateway_repeats_is_masked(status: int) -> None:
+    """Messages are printed, and kept with trials."""
+    sent = {"type": "error", "error": {"type": "some_error", "message": f"bad {SECRET}"}}
+    with pytest.raises(PasshatError) as caught:
+        through_gateway(
+            lambda path, body: web.json_response(sent, status=status),
+            lambda model: model.complete(question()),
+        )
+    assert "bad [key]" in str(caught.value)
 
 
 # --- specs ----------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
+import aiohttp
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,11 +13,12 @@ from starlette.responses import Response
 
 from passhat.agents.agent import Brief
 from passhat.agents.model_agent import ModelAgent
-from passhat.errors import InfrastructureError, RunStoppedError, UsageError
+from passhat.errors import InfrastructureError, PasshatError, RunStoppedError, UsageError
 from passhat.models.model import Reply, Request, StopReason, text_block, tool_result
-from passhat.models.openai_chat import OpenAIModel
+from passhat.models.openai_chat import OpenAIModel, raise_for
 from passhat.models.openai_messages import ChatSettings, chat_body, chat_reply
 from passhat.models.registry import open_model
+from passhat.models.retrying import TransientError
 from passhat.transcript import Message, MessageEvent, Observation, ToolCalls, ToolResultEvent, Usage
 
 from .chat_server import ChatServer, chat_server, completion, error
@@ -326,6 +328,8 @@ def test_an_empty_reply_is_asked_for_again_and_paid_for() -> None:
         (error(402, "Pay."), "see to the billing"),
         (error(403, "No."), "the key may not use 'model-1'"),
         (error(404, "No such model."), "is there a model 'model-1' at this address?"),
+        (error(405, "No."), "is the address right?"),
+        (error(501, "Unsupported method."), "is the address right?"),
         (error(429, "No money.", "insufficient_quota"), "see to the billing"),
     ],
 )
@@ -402,6 +406,34 @@ def test_a_model_that_it_does_not_have_stops_the_run(models: tuple[str, ...], me
         server.models = models
         with pytest.raises(RunStoppedError, match=message):
             using(f"openai:model-1,base_url={server.url}", lambda model: model.check())
+
+
+@pytest.mark.parametrize("page", ["<html>Hi</html>", "[1, 2]", '"models"'])
+def test_what_is_no_list_of_models_tells_nothing(page: str) -> None:
+    """It is no bug of passhat's, and whether there is such a model shows when it is asked."""
+    with chat_server() as server:
+        server.models = Response(page, media_type="application/json")
+        using(f"openai:model-1,base_url={server.url}", lambda model: model.check())
+
+
+def test_what_the_sdk_lets_through_is_never_the_agents_failure() -> None:
+    """Garbage instead of HTTP may work next time; what nobody knows loses the trial."""
+    with pytest.raises(TransientError, match="no status line"):
+        raise_for(aiohttp.ClientPayloadError("no status line"), "here", "m")
+    with pytest.raises(InfrastructureError, match="here: the SDK failed: AttributeError"):
+        raise_for(AttributeError("x"), "here", "m")
+
+
+def test_a_key_that_a_server_repeats_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Messages are printed, and kept with trials."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-123")
+    for failure in (error(401, "bad sk-secret-123"), error(400, "bad sk-secret-123")):
+        with chat_server(failure) as server, pytest.raises(PasshatError) as raised:
+            ask(server)
+        assert r"bad [key]" in str(raised.value)
+    with chat_server({"echo": "sk-secret-123"}) as server, pytest.raises(PasshatError) as raised:
+        ask(server)
+    assert "sk-secret-123" not in str(raised.value)
 
 
 @pytest.mark.slow

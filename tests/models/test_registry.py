@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from passhat.errors import UsageError
-from passhat.models.registry import is_model, known_models, open_model, split_spec, yes_or_no
+from passhat.models.registry import is_model, known_models, open_model, split_spec
 
 
 def test_every_known_model_is_listed_with_what_it_is() -> None:
@@ -77,13 +77,6 @@ def test_a_package_that_is_missing_is_told_in_one_line(
         open_model(f"{kind}:m")
     wanted = f"model '{kind}:m' needs a package: pip install 'passhat[{kind}]'"
     assert str(raised.value) == wanted
-
-
-def test_an_option_that_is_on_or_off_is_yes_or_no() -> None:
-    """Nothing else is taken for one of them."""
-    assert (yes_or_no("yes", "stream"), yes_or_no("no", "stream")) == (True, False)
-    with pytest.raises(UsageError, match="stream must be yes or no, not 'true'"):
-        yes_or_no("true", "stream")
 
 
 @pytest.mark.parametrize(

@@ -413,3 +413,111 @@ def test_a_fork_hears_for_itself(text: str) -> None:
     twin.check(_said("Yes, please."))
     twin.hear(DONE)
     assert talk.check(_said("Please cancel #W1111111.")) is None
+
+
+# --- as people and models put things --------------------------------------------------------------
+
+TRIP = UserScript.model_validate(
+    {
+        "goals": [
+            {
+                "ask": "I'd like to book a one-way flight from Denver to Phoenix on 2026-05-20.",
+                "check": {"flight": "WRN176", "date": ["2026-05-20", "May 20", "20 May"]},
+            }
+        ]
+    }
+)
+BIKE = UserScript.model_validate(
+    {
+        "goals": [
+            {
+                "ask": "Please take the exercise bike out of order #W1451516 and leave the rest.",
+                "confirm": False,
+                "otherwise": {"ask": "Please cancel all of order #W1451516."},
+            }
+        ]
+    }
+)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I'd like to fly from Denver to Phoenix on May 20th.",
+        "One way to Phoenix please, on Wednesday, May 20, 2026.",
+        "I'm looking at my calendar, today is May 15th, so it's the 20th of May.",
+        "Tomorrow, May 16, would be too early, and 2026-05-15 even more so.",
+    ],
+)
+def test_a_day_may_be_said_in_other_words(line: str) -> None:
+    """A day of the request is due however it is written, and today's date is no secret."""
+    assert Contract(TRIP, {}, "2026-05-15T09:00:00").check(_said(line)) is None
+
+
+@pytest.mark.parametrize(
+    "line", ["I want flight WRN176.", "I'd like to fly on May 22nd.", "It was on 2026-03-01."]
+)
+def test_knowing_the_date_is_knowing_no_other(line: str) -> None:
+    """What only the proposal tells, and days from nowhere, are still stopped."""
+    assert Contract(TRIP, {}, "2026-05-15T09:00:00").check(_said(line)) is not None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Yes please, $200 for both, so $100 each.",
+        "$66.67 per person? Fine.",
+        "That would be $400 in all, right?",
+        "I was hoping for $250, but okay.",
+    ],
+)
+def test_an_amount_may_be_shared_out_or_hoped_for(line: str) -> None:
+    """What follows from a known amount, or is a wish, is not invented."""
+    contract = Contract(TRIP, {})
+    contract.hear("I can offer a certificate of $200.")
+    assert contract.check(_said(line)) is None
+
+
+@pytest.mark.parametrize("line", ["It was $100.", "I paid $212.13 for each.", "$37 each, please."])
+def test_an_amount_that_follows_from_nothing_is_invented(line: str) -> None:
+    """Shares are of known amounts, and are spoken of as shares."""
+    contract = Contract(TRIP, {})
+    contract.hear("I can offer a certificate of $200.")
+    assert _kind(contract, line) is ProblemKind.INVENTED
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Hi, I need to cancel just the exercise bike in order #W1451516.",
+        "Can you cancel the exercise bike from #W1451516 and leave the rest?",
+        "I don't want to cancel the order, just take the exercise bike out of #W1451516.",
+    ],
+)
+def test_the_request_in_the_words_of_the_alternative_leaks_nothing(line: str) -> None:
+    """To cancel one thing is not to cancel everything, and neither is not to cancel."""
+    assert Contract(BIKE, {}).check(_said(line)) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Please cancel order #W1451516.",
+        "Take the exercise bike out. If you can't, cancel it all.",
+        "Could you take out the exercise bike or cancel the whole order?",
+    ],
+)
+def test_the_alternative_in_its_own_words_is_leaked(line: str) -> None:
+    """Asking for everything to be cancelled is the second choice, told too early."""
+    assert _kind(Contract(BIKE, {}), line) is ProblemKind.LEAKED
+
+
+@pytest.mark.parametrize(
+    "question", ["Shall I?", "It would go on your Visa, okay?", "Do you confirm this - yes/no"]
+)
+def test_a_short_question_is_a_question(question: str) -> None:
+    """Leaving with a question for a yes open is premature, however short the question."""
+    contract = Contract(TRIP, {})
+    assert contract.check(_said(TRIP.goals[0].ask)) is None
+    contract.hear(f"I can book a one-way flight from Denver to Phoenix on 2026-05-20. {question}")
+    assert _kind(contract, "Yes. Bye!", UserEnd.GOALS_MET) is ProblemKind.PREMATURE

@@ -2,7 +2,7 @@
 
 import sqlite3
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -125,11 +125,42 @@ def test_a_damaged_index_is_said_and_can_be_deleted(store_file: Path, opening: O
     """A page says so in a line; once the file is gone, it is made again."""
     site = opening(store_file)
     site.close()
-    site.index.path.write_bytes(site.index.path.read_bytes()[:100] + b"x" * 5000)
-    with pytest.raises(InfrastructureError, match="it may be deleted"):
+    damage(site.index.path)
+    with pytest.raises(InfrastructureError, match="delete it"):
         site.index.causes("any")
+    with pytest.raises(InfrastructureError, match="delete it"):
+        assert site.index.progress
     site.index.path.unlink()
     assert opening(store_file).index.progress.done == 16
+
+
+def damage(index: Path) -> None:
+    """Leave the beginning, which says whose file it is, and nothing else."""
+    index.write_bytes(index.read_bytes()[:100] + b"x" * 5000)
+
+
+def test_a_damaged_index_is_made_anew_at_the_next_start(store_file: Path, opening: Open) -> None:
+    """It holds nothing that the store does not, so nobody has to be asked."""
+    site = opening(store_file)
+    site.close()
+    damage(site.index.path)
+    again = opening(store_file).index
+    assert (again.path, again.progress.done, again.progress.note) == (site.index.path, 16, "")
+    assert hits(again, "refund") > 0
+
+
+def test_an_index_that_is_damaged_meanwhile_is_made_anew(store_file: Path, opening: Open) -> None:
+    """While the viewer runs, and without a word from anybody."""
+    index = opening(store_file).index
+    damage(index.path)
+    index.start()
+    for _ in range(600):
+        with suppress(InfrastructureError):
+            if index.progress.done == 16:
+                break
+        time.sleep(0.05)
+    index.close()
+    assert index.progress.done == 16
 
 
 def test_a_store_on_read_only_media_is_called_by_its_path(tmp_path: Path) -> None:

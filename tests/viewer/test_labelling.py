@@ -148,6 +148,21 @@ def test_a_grade_that_was_seen_makes_no_blind_label(reader: Reader, site: Site, 
     assert [one.blind for one in site.labels.of_trial(run.id, *trial)] == [False]
 
 
+def test_what_was_seen_before_a_name_was_given_is_not_blind(
+    reader: Reader, site: Site, run: Run
+) -> None:
+    """It may have been anybody; and two conversations side by side show both grades."""
+    site.person = ""
+    reader.get(f"/trial/{run.id}/{TASKS[0]}/1")
+    one, other = f"{run.id}/{TASKS[1]}/1", f"{run.id}/{TASKS[1]}/2"
+    reader.get(f"/beside?a={one}&b={other}")
+    seen = {(TASKS[0], 1), (TASKS[1], 1), (TASKS[1], 2)}
+    assert site.seen_by("Ana", run.id) >= seen
+    site.person = "Ana"
+    label(reader, site, run, (TASKS[1], 2), blind="yes")
+    assert [one.blind for one in site.labels.of_trial(run.id, TASKS[1], 2)] == [False]
+
+
 def test_a_second_labelling_takes_what_others_labelled(
     reader: Reader, site: Site, run: Run
 ) -> None:

@@ -6,10 +6,12 @@ import pytest
 from viewing import Open, Page, Reader, Serve, calls, conversation, keep, lose, new_run, says
 
 from passhat.errors import UsageError
+from passhat.harness.bill import bill_of
 from passhat.harness.records import Run
 from passhat.harness.report.digest import digest
 from passhat.harness.store import open_store
-from passhat.transcript import RowChange
+from passhat.models.account import Spending
+from passhat.transcript import RowChange, Usage
 from passhat.viewer.conversation import WINDOW
 from passhat.viewer.pages.run import MAP_COLUMNS, MAP_ROWS
 from passhat.viewer.site import Site
@@ -251,6 +253,57 @@ def test_a_run_that_goes_on_is_followed_until_it_ends(
         store.release(made, "finished")
     ended = reader.ask("GET", f"/run/{made.id}/state?seen=2")
     assert "every 2s" not in ended.text
+    assert 'id="status" class="badge finished" hx-swap-oob="true"' in ended.text
+
+
+def test_what_is_not_run_yet_is_not_called_lost(
+    store_file: Path, opening: Open, serve: Serve
+) -> None:
+    """No headline while much is owed; and an interrupted run says how it goes on."""
+    with open_store(store_file, write=True) as store:
+        made = new_run(store, ["a", "b"], 3)
+        keep(store, made, "a", 1, conversation(says("user", "Hi.")), passed=True)
+        store.release(made, "interrupted")
+    reader = serve(opening(store_file))
+    found = Page(reader.get(f"/run/{made.id}/figures")).text
+    assert "no headline yet: too much is not run" in found
+    assert "6 planned, 1 scored, 0 lost, 5 not run" in found
+    assert f"passhat resume {made.id}" in Page(reader.get(f"/run/{made.id}")).text
+
+
+def test_a_run_costs_what_its_bill_says(store_file: Path, opening: Open, serve: Serve) -> None:
+    """Abandoned attempts and the warm-up too, in the list and for a success."""
+    with open_store(store_file, write=True) as store:
+        made = new_run(store, ["a", "b"])
+        keep(store, made, "a", 1, conversation(says("user", "Hi.")), passed=True, cost=0.25)
+        keep(store, made, "b", 1, conversation(says("user", "Hi.")), cost=0.2)
+        store.record_spending(made, None, {"warm-up": Spending(1, Usage(cost_dollars=0.00004))})
+        reader = serve(opening(store_file))
+        assert "$0.4500" in Page(reader.get("/")).text
+        assert "A success costs $0.4500" in Page(reader.get(f"/run/{made.id}/figures")).text
+        assert "$0.000040" in Page(reader.get(f"/run/{made.id}/figures")).text
+        store.record_spending(made, None, {"agent": Spending(1, Usage(cost_dollars=2.0))})
+        assert "$2.45" in Page(reader.get("/")).text
+        assert bill_of(store, made).cost == pytest.approx(2.45004)
+
+
+def test_a_store_that_was_removed_is_no_longer_shown(
+    store_file: Path, opening: Open, serve: Serve
+) -> None:
+    """Nor one that another file has taken the place of: its pages would be of the old one."""
+    site = opening(store_file)
+    reader = serve(site)
+    reader.get("/")
+    other = store_file.with_name("other")
+    other.write_bytes(store_file.read_bytes())
+    other.replace(store_file)
+    for _ in range(2):
+        answer = reader.ask("GET", "/run/last")
+        assert answer.status == 503
+        assert "start passhat view again" in answer.text
+        fields = {"token": site.token, "person": "Ana"}
+        assert reader.post("/person", **fields).status == 503
+        store_file.unlink(missing_ok=True)
 
 
 def test_a_run_without_a_scored_trial_says_so(

@@ -16,6 +16,7 @@ from passhat.harness.records import Run
 from passhat.harness.run import Plan, start_run
 from passhat.harness.store import Store, open_store
 from passhat.harness.trials import FinishedTrial, lost_trial, trial_of
+from passhat.models.account import Spending
 from passhat.transcript import (
     EndingEvent,
     EndReason,
@@ -25,6 +26,7 @@ from passhat.transcript import (
     ToolCallEvent,
     ToolResultEvent,
     Transcript,
+    Usage,
 )
 from passhat.viewer.server import make_server, open_port
 from passhat.viewer.site import Site
@@ -101,6 +103,7 @@ def keep(
     passed: bool = False,
     reason: str = "outcome: it is not as it should be",
     findings: tuple[dict, ...] = (),
+    cost: float | None = None,
 ) -> None:
     """Write a scored trial down."""
     verdicts = (
@@ -120,6 +123,7 @@ def keep(
             verdicts=verdicts,
             basis=("outcome", "policy"),
             transcript=pack_transcript(transcript),
+            spending={} if cost is None else {"agent": Spending(1, Usage(cost_dollars=cost))},
         ),
     )
 

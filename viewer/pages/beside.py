@@ -8,7 +8,7 @@ from ...errors import UsageError
 from ...harness.failures import causes_of
 from ..alignment import MOVES, WORDS, parting
 from ..conversation import WINDOW, blames, lines
-from . import html, text_in
+from . import html, person_of, text_in
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -52,6 +52,8 @@ def beside(site: Site, request: Request) -> Response:
             site, "beside_choose", run=run, row=details.row, others=_others(site, run, details)
         )
     other_run, other = trial_at(site, b)
+    for one, shown in ((run, details.row), (other_run, other.row)):
+        site.opened.add((person_of(site, request), one.id, shown.task, shown.trial))
     found = parting(details.transcript, other.transcript, by)
     alike = len(details.transcript) if found is None else found.a
     return html(

@@ -91,7 +91,7 @@ def save(site: Site, request: Request, form: Form) -> Response:
     if form.get("says") == "nothing":
         site.labels.take_back(run.id, row.task, row.trial, person)
         return _redirect(back)
-    seen = (person, run.id, row.task, row.trial) in site.opened
+    seen = (row.task, row.trial) in site.seen_by(person, run.id)
     blind = form.get("blind") == "yes" and not seen
     site.labels.put(_label(form, run, (row.task, row.trial), person, blind=blind))
     return _redirect(back)
@@ -132,7 +132,7 @@ def queue(site: Site, request: Request) -> Response:
     order = site.orders.get(
         (run.id, seed), site.queries.stamp(run.id), lambda: _shuffled(site, run, seed)
     )
-    opened = {(t, n) for who, r, t, n in site.opened if (who, r) == (person, run.id)}
+    opened = site.seen_by(person, run.id)
     among_these = order if among == "all" else {key: order[key] for key in theirs if key in order}
     done = sum(key in among_these for key in mine)
     passed_over = sum(key in among_these for key in opened - mine)

@@ -9,6 +9,7 @@ from ...domains.domain import no_such
 from ...errors import UsageError
 from ...harness.failures import Category
 from ...harness.report.charts import curve_chart, survival_chart
+from ...harness.report.digest import cost_per_success
 from ...harness.survival import REACHED, TARGET
 from ..figures import MOST_K
 from ..policies import spec_of
@@ -74,12 +75,13 @@ def state(site: Site, request: Request) -> Response:
 
 def _state(site: Site, run: Run, seen: int | None) -> dict[str, Any]:
     counts = site.queries.counts(run)
-    live = run.status == "running"
+    live, follows = run.status == "running", seen is not None
     if seen is None or (not live) or counts.tried >= seen + max(1, GROWN * counts.tried):
         seen = counts.tried
     return {
         "counts": counts,
         "live": live,
+        "follows": follows,
         "seen": seen,
         "first": site.queries.first_failing(run) if counts.failed else None,
     }
@@ -93,13 +95,15 @@ def figures(site: Site, request: Request) -> Response:
 
 def _figures(site: Site, run: Run) -> dict[str, Any]:
     found = site.desk.figures(run)
+    bill = site.queries.bill(run, site.queries.counts(run))
     baseline = run.baseline.pass_rate if run.baseline else None
     return {
         "found": found,
         "baseline": baseline,
         "chart": curve_chart(found.curve, baseline) if found.curve else None,
         "most_k": MOST_K,
-        "spending": site.store.spending(run),
+        "spending": bill.sides,
+        "success": cost_per_success(found.measures, bill),
     }
 
 
@@ -112,6 +116,7 @@ def causes(site: Site, request: Request) -> Response:
 def _causes(site: Site, run: Run) -> dict[str, Any]:
     found = site.desk.causes(run)
     return {
+        "scored": site.queries.counts(run).scored,
         "found": found,
         "says": site.policies.says(spec_of(run)),
         "chart": survival_chart(found.survival, run.note) if found.survival else None,

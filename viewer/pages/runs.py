@@ -47,4 +47,6 @@ def one_entry(site: Site, request: Request) -> Response:
 
 def entry(site: Site, run: Run, stamp: Stamp, *, at_once: bool) -> dict[str, Any]:
     """A run as the list shows it; its counts are None if they are to come later."""
-    return {"run": run, "counts": site.queries.counts(run, stamp) if at_once else None}
+    counts = site.queries.counts(run, stamp) if at_once else None
+    bill = site.queries.bill(run, counts) if counts else None
+    return {"run": run, "counts": counts, "bill": bill}

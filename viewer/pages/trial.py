@@ -43,8 +43,7 @@ def trial(site: Site, request: Request) -> Response:
     row, transcript = details.row, details.transcript
     causes = _causes(details)
     person, choice = person_of(site, request), choice_in(request)
-    if person:
-        site.opened.add((person, run.id, row.task, row.trial))
+    site.opened.add((person, run.id, row.task, row.trial))
     at = number_in(request, "at", 0) if text_in(request, "at") else None
     begin = number_in(request, "first", 0) if text_in(request, "first") else None
     first, last = window(len(transcript), at, begin)

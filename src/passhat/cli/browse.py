@@ -70,9 +70,9 @@ def tasks(
     For example:
         passhat tasks retail
 
-        passhat tasks retail --tag refusal
+        passhat tasks retail --tag refuse
 
-        passhat tasks retail cancel-lamp
+        passhat tasks retail cancel-power-bank
     """
     from ..harness.attempt import load_domain_of
     from ..harness.selection import select_tasks

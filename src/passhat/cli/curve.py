@@ -118,18 +118,19 @@ def show_curves(curves: list[Curve], console: Console, *, every_task: bool = Fal
 
 
 def _show_headline(one: Curve, console: Console) -> None:
+    from ..harness.curve import count
     from ..harness.sources import printable
 
     note = f" ({one.note})" if one.note else ""
     console.print(f"{one.name}{note}", style="bold", markup=False)
-    counts = f"{one.planned} trials planned, {one.scored} scored, {one.lost} lost"
+    counts = f"{count(one.planned, 'trial')} planned, {one.scored} scored, {one.lost} lost"
     _print_inset(console, one.headline or "no headline")
     _print_inset(console, f"{counts}; {one.confidence:.0%} intervals over tasks")
     if one.simulator_problems:
-        kinds = ", ".join(f"{kind} {count}" for kind, count in one.simulator_problems.items())
+        kinds = ", ".join(f"{kind} {times}" for kind, times in one.simulator_problems.items())
         _print_inset(console, f"lost through the simulated customer: {kinds}", "dim")
-    for reason, count in list(one.lost_because.items())[:NAMED]:
-        _print_inset(console, f"lost: {count} x {printable(reason)}", "dim")
+    for reason, times in list(one.lost_because.items())[:NAMED]:
+        _print_inset(console, f"lost: {times} x {printable(reason)}", "dim")
     for warning in one.warnings:
         _print_inset(console, f"warning: {printable(warning)}", "yellow")
 
@@ -196,6 +197,7 @@ def _ks(last: int, most: int) -> list[int]:
 
 
 def _show_tasks(one: Curve, console: Console, *, every_task: bool) -> None:
+    from ..harness.curve import count
     from ..harness.sources import printable
 
     if every_task or len(one.per_task) <= FEW:
@@ -210,12 +212,13 @@ def _show_tasks(one: Curve, console: Console, *, every_task: bool) -> None:
         for scored, passed in sorted(tallies)[:FEW]:
             table.add_row(f"{passed} of {scored}", str(tallies[scored, passed]))
         if len(tallies) > FEW:
-            rest = sum(count for _, count in sorted(tallies.items())[FEW:])
+            rest = sum(tasks for _, tasks in sorted(tallies.items())[FEW:])
             table.add_row("others", str(rest))
         console.print(table)
     for what, names in (("nobody passes", one.never), ("everybody passes", one.always)):
         console.print(
-            f"{what}: {len(names)} of {len(one.per_task)} tasks{_some(names)}", markup=False
+            f"{what}: {len(names)} of {count(len(one.per_task), 'task')}{_some(names)}",
+            markup=False,
         )
     if not every_task and len(one.per_task) > FEW:
         console.print("every task: --tasks", style="dim")

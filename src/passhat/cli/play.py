@@ -49,7 +49,7 @@ def play(
     For example:
         passhat play retail
 
-        passhat play retail --task cancel-lamp --as user --agent rule-based
+        passhat play retail --task cancel-power-bank --as user --agent rule-based
     """
     import asyncio
 

@@ -49,8 +49,7 @@ def reliability(
 
     A verifier that rejects attempts, and two more attempts when it does:
 
-        passhat reliability --step 0.95 --steps 20 --retries 2
-        --sensitivity 0.9 --specificity 0.95
+        passhat reliability --step 0.95 --steps 20 --retries 2 --sensitivity 0.9 --specificity 0.95
     """
     from ..harness.compounding import Retries, solve
 

@@ -116,7 +116,7 @@ def replay(
 
         passhat replay gpt-4o-airline.json --packs ~/tau-bench --agent rule-based --cut last
 
-        passhat replay last/cancel-lamp/3 --agent reference --continue --json
+        passhat replay last/cancel-power-bank/3 --agent reference --continue --json
 
         passhat replay last --agent claude:claude-haiku-5-5 --batch
     """

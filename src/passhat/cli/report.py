@@ -35,7 +35,7 @@ def report(
     found, out = written.digest, console()
     note = f" ({found.curve.note})" if found.curve.note else ""
     out.print(f"{found.curve.name}{note}", style="bold", soft_wrap=True)
-    out.print(f"  {found.curve.headline or 'no headline: too much was lost'}", soft_wrap=True)
+    out.print(f"  {found.headline}", soft_wrap=True)
     out.print(
         f"  {written.path}: {written.size / 1e6:.1f} MB, {len(found.failures)} failing trials, "
         f"{written.inside} of them with their conversation",

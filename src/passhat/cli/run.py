@@ -310,11 +310,13 @@ def _show(opened: Store, run: Run, curve: Curve, bill: Bill, store: str | None) 
 
 def describe_baseline(baseline: Baseline | None) -> str:
     """What doing nothing scores, in one line."""
+    from ..harness.curve import count
+
     if baseline is None or baseline.pass_rate is None:
         return "doing nothing: no score, none of its trials could be graded"
     return (
         f"doing nothing ({baseline.agent}) scores {baseline.pass_rate:.3f} at every k: "
-        f"it passes {baseline.passed} of the same {baseline.scored} tasks"
+        f"it passes {baseline.passed} of the same {count(baseline.scored, 'task')}"
     )
 
 

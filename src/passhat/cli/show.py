@@ -68,9 +68,9 @@ def show(
     For example:
         passhat show last --failed
 
-        passhat show retail-20260316-js68/cancel-lamp/3
+        passhat show retail-20260316-js68/cancel-power-bank/3
 
-        passhat show last/cancel-lamp/3 --full
+        passhat show last/cancel-power-bank/3 --full
 
         passhat show chats.jsonl#17 --redact
     """
@@ -114,7 +114,7 @@ def _parts(what: str) -> tuple[str, str, int | None, int | None]:
     if not number.isdecimal() or "/" in task or (colon and not event.isdecimal()):
         raise UsageError(
             "a trial is RUN/TASK/NUMBER, an event of it RUN/TASK/NUMBER:EVENT, e.g. "
-            f"last/cancel-lamp/3:7, not {what!r}"
+            f"last/cancel-power-bank/3:7, not {what!r}"
         )
     return run, task, int(number), int(event) if colon else None
 

@@ -52,9 +52,10 @@ def view(
 
         passhat view --replay replay.json --as Ana
     """
-    from ..viewer.server import serve
+    from ..viewer.server import need_packages, serve
     from ..viewer.site import open_site
 
+    need_packages()
     site = open_site(store, person=person.strip(), replays=replay or ())
     try:
         serve(
