@@ -1,8 +1,10 @@
 """Agents on the Claude Agent SDK: its program, against a server that speaks the Messages API."""
 
 import asyncio
+import gc
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +25,18 @@ MODEL = "claude-haiku-5-5"
 JsonDict = dict[str, Any]
 
 
+# The SDK leaves the pipes of its program to the loop, which in a short test ends before it has
+# closed them; the fixture below lets the garbage of each test be collected in that test.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
 @pytest.fixture(autouse=True)
-def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing of the person who runs the tests is used."""
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Nothing of the person who runs the tests is used, and nothing is left to later tests."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-nobody")
+    yield
+    gc.collect()
 
 
 def calls(*named: tuple[str, JsonDict]) -> list[JsonDict]:
