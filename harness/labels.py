@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Engine, Row, delete, insert, inspect, select
 from sqlalchemy.exc import DBAPIError
 
 from ..errors import Fault, UsageError
-from .opening import in_one_line
+from .opening import in_one_line, writing
 from .tables import LABELS
 
 LONGEST_NAME: Final = 80
@@ -123,9 +123,7 @@ class Labels:
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
         try:
-            with self._engine.begin() as connection:
-                if self._engine.name == "sqlite":
-                    connection.exec_driver_sql("BEGIN IMMEDIATE")
+            with writing(self._engine) as connection:
                 yield connection
         except DBAPIError as error:
             raise in_one_line(error, self.name) from error

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
@@ -101,6 +103,17 @@ def _on_connect(connection: Any, _: object) -> None:
     # per trial; a power cut may cost the last trials, which are then owed again.
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA cache_size = -65536")  # up to 64 MiB: big runs are read whole
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """One transaction that writes, committed at its end."""
+    with engine.begin() as connection:
+        if engine.name == "sqlite":
+            # A transaction that reads first and writes later is refused when another one wrote in
+            # between; taking the write lock at the start makes it wait instead.
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        yield connection
 
 
 def in_one_line(error: DBAPIError, store: str) -> UsageError | InfrastructureError:

@@ -115,10 +115,7 @@ def start_run(store: Store, plan: Plan, watcher: Watcher, effort: Effort = USUAL
     effort.check()
     with redirect_stdout(sys.stderr):
         attempts = load_attempts(plan.conditions)
-        broken = find_broken(attempts, plan.tasks)
-        _report_broken(broken, plan.tasks, watcher)
-        _check_agent(attempts, plan.tasks)
-        check_prices(attempts)
+        broken = _check_all(attempts, plan.tasks, watcher)
         return asyncio.run(_start(store, plan, attempts, broken, watcher, effort))
 
 
@@ -182,10 +179,7 @@ def resume_run(
         if run.versions != (now := versions(attempts.uses)):
             changed = {name: it for name, it in run.versions.items() if now.get(name) != it}
             watcher.say(f"note: the run was begun with {_listed(changed or run.versions)}")
-        broken = find_broken(attempts, run.tasks)
-        _report_broken(broken, run.tasks, watcher)
-        _check_agent(attempts, run.tasks)
-        check_prices(attempts)
+        broken = _check_all(attempts, run.tasks, watcher)
         return asyncio.run(_resume(store, run, attempts, broken, watcher, effort))
 
 
@@ -203,6 +197,15 @@ async def _resume(
 
 
 # --- checks -------------------------------------------------------------------------------------
+
+
+def _check_all(attempts: Attempts, tasks: Sequence[str], watcher: Watcher) -> dict[str, str]:
+    """Look for what can be wrong before anything is asked of a model; gives the broken tasks."""
+    broken = find_broken(attempts, tasks)
+    _report_broken(broken, tasks, watcher)
+    _check_agent(attempts, tasks)
+    check_prices(attempts)
+    return broken
 
 
 def find_broken(attempts: Attempts, tasks: Sequence[str]) -> dict[str, str]:

@@ -45,7 +45,7 @@ from ..errors import UsageError
 from ..grading.verdict import Verdict
 from ..models.account import Spending
 from ..results import Source, TrialResult
-from .opening import in_one_line, open_engine
+from .opening import in_one_line, open_engine, writing
 from .records import (
     TRIAL_COLUMNS,
     Baseline,
@@ -148,11 +148,7 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        with self._in_words(), self._engine.begin() as connection:
-            if self._engine.name == "sqlite":
-                # A transaction that reads first and writes later is refused when another one wrote
-                # in between; taking the write lock at the start makes it wait instead.
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
+        with self._in_words(), writing(self._engine) as connection:
             yield connection
 
     @contextmanager

@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any, NoReturn
 from weakref import WeakKeyDictionary
 
@@ -27,7 +26,7 @@ from .claude_messages import (
 )
 from .limiter import CEILING, Limiter, affordable, limiter_of
 from .masking import masked
-from .model import Model, Reply, Request, StopReason
+from .model import Model, Reply, Request, StopReason, no_such_model
 from .options import OptionReader
 from .prices import PRICE_OPTIONS, Price, price_of
 from .retrying import (
@@ -387,9 +386,7 @@ class ClaudeModel(Model):
             self.raise_for(error)
         name = self.settings.model
         if name not in known:
-            near = get_close_matches(name, known, n=3, cutoff=0.3) or known[:3]
-            hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "it has none at all"
-            raise RunStoppedError(f"{self._where()} has no model {name!r}; {hint}")
+            raise no_such_model(self._where(), name, known)
 
     def _check_limits(self, info: JsonDict) -> None:
         name, wanted = self.settings.model, self.settings.max_tokens

@@ -18,47 +18,30 @@ from typing import Any
 from ..errors import RunStoppedError, UsageError
 from ..transcript import JsonDict
 from .limiter import limiter_of
-from .model import Model, Reply, Request, StopReason
+from .model import Reply, Request, StopReason
 from .openai_chat import (
-    DEFAULT_CONNECTION,
-    Connection,
+    ChatModel,
     context_full,
     raise_for,
     read_options,
     reply_or_blame,
     said,
 )
-from .openai_messages import ChatSettings, chat_body
-from .prices import Price, price_of
+from .openai_messages import chat_body
+from .prices import price_of
 from .retrying import ask_until_answered
 
 _PROVIDER = "LiteLLM"
 
 
-class LiteLLMModel(Model):
+class LiteLLMModel(ChatModel):
     """A model of any provider, through LiteLLM.
 
-    Keys come from the environment variables that LiteLLM knows for the provider.
-
-    Args:
-        settings: What every request says.
-        connection: How the provider is reached; its ``base_url`` None: as LiteLLM knows.
-        price: None: unknown.
-        spec: As the user wrote it; "": made from the settings.
+    Keys come from the environment variables that LiteLLM knows for the provider. The arguments are
+    those of `ChatModel`; a connection without ``base_url`` goes where LiteLLM knows.
     """
 
-    def __init__(
-        self,
-        settings: ChatSettings,
-        connection: Connection = DEFAULT_CONNECTION,
-        price: Price | None = None,
-        spec: str = "",
-    ) -> None:
-        self.spec = spec or f"litellm:{settings.model}"
-        self.priced = price is not None
-        self.settings = settings
-        self.price = price
-        self._connection = connection
+    kind = "litellm"
 
     @classmethod
     def from_options(cls, name: str, options: Mapping[str, str]) -> LiteLLMModel:

@@ -10,9 +10,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any
 
+from ..errors import RunStoppedError
 from ..transcript import NO_USAGE, JsonDict, Usage
 
 
@@ -158,6 +160,17 @@ class ModelUse:
 
     model: Model
     prefix: Request | None = field(default=None, repr=False)
+
+
+def no_such_model(where: str, name: str, known: Sequence[str]) -> RunStoppedError:
+    """What to raise when a provider has no model of this name.
+
+    >>> print(no_such_model("http://localhost", "haiku", ["haiku-5-5", "opus"]))
+    http://localhost has no model 'haiku'; did you mean 'haiku-5-5'?
+    """
+    near = get_close_matches(name, known, n=3, cutoff=0.3) or known[:3]
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "it has none at all"
+    return RunStoppedError(f"{where} has no model {name!r}; {hint}")
 
 
 def tool_result(tool_use_id: str, content: str, is_error: bool = False) -> JsonDict:

@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
@@ -16,7 +15,7 @@ from weakref import WeakKeyDictionary
 from ..errors import InfrastructureError, PasshatError, RunStoppedError, UsageError
 from .limiter import CEILING, limiter_of
 from .masking import masked
-from .model import Model, Reply, Request, StopReason
+from .model import Model, Reply, Request, StopReason, no_such_model
 from .openai_messages import SCHEMA_FORMS, ChatSettings, chat_body, chat_reply, says_too_long
 from .options import OptionReader
 from .prices import PRICE_OPTIONS, Price, price_of
@@ -95,18 +94,20 @@ def read_options(
     return read.spec, settings, connection
 
 
-class OpenAIModel(Model):
-    """A model behind OpenAI's chat completions, at OpenAI or at any server that speaks them.
+class ChatModel(Model):
+    """A model that is spoken to in OpenAI's chat completions, by whatever way.
 
-    The key comes from OPENAI_API_KEY and is kept nowhere else; servers at another address than
-    OpenAI's may do without.
+    Attributes:
+        kind: What its specs begin with.
 
     Args:
         settings: What every request says.
-        connection: How the server is reached.
+        connection: How it is reached.
         price: None: unknown.
         spec: As the user wrote it; "": made from the settings.
     """
+
+    kind: str
 
     def __init__(
         self,
@@ -115,11 +116,30 @@ class OpenAIModel(Model):
         price: Price | None = None,
         spec: str = "",
     ) -> None:
-        self.spec = spec or f"openai:{settings.model}"
+        self.spec = spec or f"{self.kind}:{settings.model}"
         self.priced = price is not None
         self.settings = settings
         self.price = price
         self._connection = connection
+
+
+class OpenAIModel(ChatModel):
+    """A model behind OpenAI's chat completions, at OpenAI or at any server that speaks them.
+
+    The key comes from OPENAI_API_KEY and is kept nowhere else; servers at another address than
+    OpenAI's may do without. The arguments are those of `ChatModel`.
+    """
+
+    kind = "openai"
+
+    def __init__(
+        self,
+        settings: ChatSettings,
+        connection: Connection = DEFAULT_CONNECTION,
+        price: Price | None = None,
+        spec: str = "",
+    ) -> None:
+        super().__init__(settings, connection, price, spec)
         self._clients: WeakKeyDictionary[Any, openai.AsyncOpenAI] = WeakKeyDictionary()
 
     @classmethod
@@ -161,9 +181,7 @@ class OpenAIModel(Model):
         name = self.settings.model
         if known is None or any(one == name or one.endswith(f"/{name}") for one in known):
             return
-        near = get_close_matches(name, known, n=3, cutoff=0.3) or known[:3]
-        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "it has none at all"
-        raise RunStoppedError(f"{self._where()} has no model {name!r}; {hint}")
+        raise no_such_model(self._where(), name, known)
 
     async def close(self) -> None:
         """Close the connections that the running event loop has opened."""
